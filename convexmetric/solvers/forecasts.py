@@ -4,7 +4,8 @@ The logarithm of the seconds is linear in logarithms of the numbers of distances
 share of the penalty (``Monitor.share``), in their squares and some products, with weights of their own under squared
 norms, Frobenius norms, for diagonal metrics, and where there are as many points as features (items that are compared,
 Gram matrices), and additions for the kind of risk and for other penalties. That is for a gap of 1e-4; a coarser one
-takes a share of that time, of which every solver has its own.
+takes a share of that time, of which every solver has its own. Of passes longer than those of the fit a solver takes
+some at least.
 ``forecasts.json`` has been fitted to solves of made problems and of the library, one thread, to a gap of 1e-4:
 ``python benchmarks/bench_routes.py --fit``. Other machines are faster or slower by about the same factor for all
 solvers, which changes no choice.
@@ -22,6 +23,8 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Risk, SeparableRisk
+from convexmetric.risks.query import QueryRisk
+from convexmetric.solvers.pairwise.nearby import listable
 
 __all__ = ["features", "forecast"]
 
@@ -31,6 +34,16 @@ USUAL_SHARE, LEAST_SHARE = 0.05, 1e-4
 FITTED_GAP, EARLY_GAP = 1e-4, 0.1
 #: Seconds forecast are between these.
 SHORTEST, LONGEST = 1e-3, 1e6
+#: Distances of a pass that are more than in all but a few problems of the fit, and seconds of one of them.
+LONG_PASS, SECONDS = 4e6, 1.5e-8
+#: Passes to a gap of 1e-2 over made letters of 4,000 to 20,000 rows: over all queries, over a thousand of them, and over
+#: a thousand for each feature.
+PASSES = {
+    "smoothed-newton": (8.0, 0.0, 0.0),
+    "smoothed-low-rank": (10.0, 0.0, 0.0),
+    "sampled-cutting-planes": (3.0, 40.0, 2.0),
+    "cutting-planes": (25.0, 0.0, 0.0),
+}
 
 
 @cache
@@ -67,4 +80,17 @@ def forecast(solver: str, problem: MetricProblem, share: float | None = None, to
     found = float(features(problem, share, risk) @ line["weights"]) + line["risks"].get(type(risk).__name__, 0.0)
     coarse = max(0.0, np.log(tol / FITTED_GAP) / np.log(EARLY_GAP / FITTED_GAP))
     found += coarse * np.log(line["early"])
-    return float(np.exp(np.clip(found, np.log(SHORTEST), np.log(LONGEST))))
+    return max(float(np.exp(np.clip(found, np.log(SHORTEST), np.log(LONGEST)))), _least(solver, problem))
+
+
+def _least(solver: str, problem: MetricProblem) -> float:
+    """Seconds of the passes that a solver takes at least, where they are long and not over short lists."""
+    risk = problem.risk
+    if solver not in PASSES or risk.distances < LONG_PASS or not isinstance(risk, QueryRisk):
+        return 0.0
+    pairs = risk.as_form(PairwiseRisk)
+    if solver.startswith("smoothed") and isinstance(pairs, PairwiseRisk) and listable(pairs):
+        return 0.0
+    whole, sample, each = PASSES[solver]
+    share = min(1.0, 1000.0 / risk.parts)
+    return float(SECONDS * risk.distances * (whole + share * (sample + each * problem.cone.d)))

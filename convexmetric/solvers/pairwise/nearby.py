@@ -42,9 +42,9 @@ FEW_LISTED = 0.1
 ROUNDING = 1e-12
 #: Shares of the queries in the samples that give the first metrics, ascending; samples of fewer than this many queries
 #: are left out.
-SAMPLES, LEAST_QUERIES = (0.0625, 0.25), 250
-#: Gap to which the problem of the first sample is solved; that of the next one to half of it, and so on.
-SAMPLE_GAP = 0.02
+SAMPLES, LEAST_QUERIES = (0.015625, 0.0625, 0.25), 250
+#: Gap to which the problem of the largest sample is solved; that of the one before to twice as much, and so on.
+SAMPLE_GAP = 0.01
 #: Share of a time limit after which the first pass over all queries begins.
 COARSE_SHARE = 0.25
 #: Multiples of the identity to start from, in units of the data (:func:`unit_of`).
@@ -78,10 +78,7 @@ class NearbyPairs:
 
     def __init__(self, risk: PairwiseRisk) -> None:
         self.risk = risk
-        rankings = risk.rankings
-        dense = rankings.dense and all(isinstance(points, np.ndarray) for points in rankings.sets)
-        rare = int(rankings.relevance.n_relevant.sum()) <= RARE_POSITIVES * int(rankings.sizes.sum())
-        self._listable = dense and rare
+        self._listable = listable(risk)
         #: Width up to which lists may be short.
         self._widest = np.inf
         self._last: Array | None = None
@@ -114,6 +111,13 @@ class NearbyPairs:
             self._widest = 0.5 * width
         else:
             self._lists = _Neighbourhood(M, leeway, width, self.risk.listing(relevance))
+
+
+def listable(risk: PairwiseRisk) -> bool:
+    """Whether positives are rare enough for lists to save anything, of points that are dense."""
+    rankings = risk.rankings
+    dense = rankings.dense and all(isinstance(points, np.ndarray) for points in rankings.sets)
+    return dense and int(rankings.relevance.n_relevant.sum()) <= RARE_POSITIVES * int(rankings.sizes.sum())
 
 
 def _padded(risk: PairwiseRisk, M: Array) -> Array:
@@ -190,16 +194,14 @@ def samples_of(
     Samples are nested. Their order does not depend on the data. The best metric of each becomes the suggestion of
     ``monitor``.
     """
-    order, gap = np.random.default_rng(0).permutation(risk.parts), SAMPLE_GAP
+    order, counts = np.random.default_rng(0).permutation(risk.parts), [int(share * risk.parts) for share in SAMPLES]
     limit = None if monitor.max_seconds is None else COARSE_SHARE * monitor.max_seconds
-    for share in SAMPLES:
-        count = int(share * risk.parts)
+    for larger, count in zip(range(len(counts))[::-1], counts, strict=True):
         if count >= LEAST_QUERIES:
             part = risk.subset(np.sort(order[:count]), risk.parts / count)
-            inner = Monitor(gap, None, None if limit is None else max(0.0, limit - monitor.seconds))
+            inner = Monitor(SAMPLE_GAP * 2.0**larger, None, None if limit is None else max(0.0, limit - monitor.seconds))
             yield MetricProblem(part, problem.regularizer, G=problem.G), part, inner
             monitor.suggestion = inner.M
-            gap *= 0.5
 
 
 def offer(problem: MetricProblem, monitor: Monitor, M: Array, here: Smoothed, width: float) -> None:

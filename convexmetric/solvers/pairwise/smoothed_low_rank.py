@@ -27,7 +27,7 @@ import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Smoothed
+from convexmetric.risks import PairwiseRisk, Risk, Smoothed
 from convexmetric.risks.base import Derivative
 from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint
 from convexmetric.solvers.pairwise.free_pairs import finish
@@ -38,8 +38,9 @@ from convexmetric.solvers.runtime.requirements import FLOAT, metric_memory, posi
 
 #: Evaluations of the bounds after which it gives up; what it found is kept.
 MAX_LOOKS = 300
-#: Pairs on the kink sampled for the second derivative: at least, at most, and for each entry of the factor.
-LEAST_SAMPLE, MOST_SAMPLE, SAMPLE_PER_ENTRY = 2_000, 200_000, 8
+#: Pairs on the kink sampled for the second derivative: at least and at most; for each entry of the factor, at least and
+#: at most; between them for each distance, with which steps take a small part of a long pass.
+LEAST_SAMPLE, MOST_SAMPLE, SAMPLE_PER_ENTRY, MOST_PER_ENTRY, PER_DISTANCE = 2_000, 200_000, 8, 32, 1e-3
 #: First width of the smoothed hinges, in margins. With one so narrow that few hinges are on the kink, Newton steps see
 #: only the concave rest of a factor's objective.
 FIRST_WIDTH = 2.0
@@ -70,7 +71,7 @@ class SmoothedLowRank(Solver):
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of a pass, of six metrics, and of the sample with images of the points for a rank of a tenth of d."""
         d, rank = float(problem.cone.d), 0.1 * problem.cone.d
-        sample = min(MOST_SAMPLE, max(LEAST_SAMPLE, SAMPLE_PER_ENTRY * d * rank))
+        sample = _sample_size(problem.risk, d * rank)
         points = sum(points.shape[0] for points in problem.risk.points)
         images = FLOAT * (12.0 * sample + points * (d + 4.0 * rank))
         return problem.risk.pass_memory + 6.0 * metric_memory(problem) + images
@@ -84,8 +85,10 @@ class SmoothedLowRank(Solver):
         else:
             for smaller, part, inner in samples_of(problem, risk, monitor):
                 part_of = _Path(smaller, part, inner)
+                part_of.objective.kinks = path.objective.kinks * (part.parts / risk.parts)
                 drive(part_of.follow(C, width), inner)
                 C, width = part_of.C, part_of.objective.width
+                path.objective.kinks = part_of.objective.kinks * (risk.parts / part.parts)
         yield from path.follow(C, width)
 
 
@@ -101,9 +104,10 @@ class _Path:
         objective, monitor = self.objective, self.monitor
         objective.width = width
         monitor.state = lambda: {"width": np.array(objective.width)}
-        # Two passes: the first counts the kinks, so that the second can sample them.
         self.C = C = self._start() if C is None else C
-        objective.at(C)
+        if np.isinf(objective.kinks):
+            # The first of two passes counts the kinks, so that the second can sample them.
+            objective.at(C)
         here = objective.at(C)
         failures, half, free = 0, 0.5 * monitor.tol, FINISH_KINKS * self.problem.cone.size
         for _ in range(MAX_LOOKS):
@@ -162,18 +166,21 @@ class _SmoothedObjective(FactorObjective[_Point]):
     def __init__(self, problem: MetricProblem, risk: PairwiseRisk) -> None:
         super().__init__(positive_definite_penalty(problem))
         self.pairs, self.risk = NearbyPairs(risk), risk
-        self.width, self.stride = FIRST_WIDTH, np.inf
+        self.width = FIRST_WIDTH
+        #: Pairs on the kink at the last metric; infinite where they are not known.
+        self.kinks = np.inf
         #: Passes so far.
         self.passes = 0
 
     def at(self, C: Array) -> _Point:
         """Evaluate a factor by one pass over the queries, and sample as many kinks as the factor needs."""
         B = self.of_points(C)
-        target = min(MOST_SAMPLE, max(LEAST_SAMPLE, SAMPLE_PER_ENTRY * C.size))
+        target = _sample_size(self.risk, C.size)
         # Kinks of a query that are listed at most: several times its share of the sample.
-        most = -(-4 * target // self.risk.parts) + 16 if np.isfinite(self.stride) else 0
-        smoothed = self.pairs.smoothed(B.T @ B, self.width, self.stride, most, seed=self.passes)
-        self.stride = max(1.0, smoothed.kinks / target)
+        most = -(-4 * target // self.risk.parts) + 16 if np.isfinite(self.kinks) else 0
+        stride = max(1.0, self.kinks / target)
+        smoothed = self.pairs.smoothed(B.T @ B, self.width, stride, most, seed=self.passes)
+        self.kinks = smoothed.kinks
         self.passes += 1
         S = self.whitened(smoothed.point.S)
         return _Point(C, B, smoothed.value, smoothed.point, S, smoothed)
@@ -181,7 +188,7 @@ class _SmoothedObjective(FactorObjective[_Point]):
     def narrowed(self, here: _Point, share: float) -> _Point:
         """Evaluate the same factor with the width multiplied by ``share``."""
         self.width *= share
-        self.stride = max(1.0, self.stride * share)
+        self.kinks *= share
         return self.at(here.C)
 
     def second_along(self, here: _Point) -> Derivative:
@@ -195,3 +202,9 @@ class _SmoothedObjective(FactorObjective[_Point]):
 
     def _kinks(self, here: _Point) -> Kinks:
         return Kinks(self.risk, here.smoothed.sample, here.smoothed.curvature)
+
+
+def _sample_size(risk: Risk, entries: float) -> int:
+    """Number of pairs on the kink to sample for a factor of so many entries."""
+    wanted = np.clip(PER_DISTANCE * risk.distances, SAMPLE_PER_ENTRY * entries, MOST_PER_ENTRY * entries)
+    return int(np.clip(wanted, LEAST_SAMPLE, MOST_SAMPLE))

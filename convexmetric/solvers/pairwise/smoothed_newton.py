@@ -46,8 +46,9 @@ State = tuple[Array, float, float]
 SHARDED = 10.0 ** np.arange(-4.0, 8.1, 0.5)
 #: Passes after which it gives up; what it found is kept.
 MAX_PASSES = 150
-#: Pairs on the kink sampled for the second derivative: at least, and for each coordinate of the metric.
-LEAST_SAMPLE, SAMPLE_PER_COORDINATE = 2_000, 8
+#: Pairs on the kink sampled for the second derivative: at least, and for each coordinate of the metric, at least and at
+#: most; between them, entries of products of the matrix for each distance, with which it takes a tenth of a long pass.
+LEAST_SAMPLE, SAMPLE_PER_COORDINATE, MOST_PER_COORDINATE, PER_DISTANCE = 2_000, 8, 64, 4.0
 #: First width of the smoothed hinges.
 FIRST_WIDTH = 0.5
 #: First mu, as a share of the objective per dimension.
@@ -100,18 +101,18 @@ class SmoothedNewton(Solver):
         The sample may be twice as long as it is meant to be.
         """
         coordinates = float(problem.cone.size)
-        rows = max(LEAST_SAMPLE, SAMPLE_PER_COORDINATE * coordinates) * coordinates
+        rows = _sample_size(problem, problem.risk) * coordinates
         return max(problem.risk.pass_memory, FLOAT * (6.5 * rows + 2.0 * coordinates**2))
 
     def _follow(self, problem: MetricProblem, risk: Pairs, monitor: Monitor) -> Steps:
         """Follow the central path until the certified gap closes."""
-        state = self._left(problem, monitor)
+        state, kinks = self._left(problem, monitor), np.inf
         if state is None and not risk.sharded_pairs:
             for smaller, part, inner in samples_of(problem, risk, monitor):
-                path = _Path(smaller, part, inner)
+                path = _Path(smaller, part, inner, kinks)
                 drive(path.follow(state), inner)
-                state = path.here
-        yield from _Path(problem, risk, monitor).follow(state)
+                state, kinks = path.here, path.kinks / part.parts
+        yield from _Path(problem, risk, monitor, kinks).follow(state)
 
     def _left(self, problem: MetricProblem, monitor: Monitor) -> State | None:
         """Metric, mu and width in a checkpoint; None if there are none."""
@@ -127,14 +128,15 @@ class SmoothedNewton(Solver):
 class _Path:
     """The state of one run: all queries, or a sample of them."""
 
-    def __init__(self, problem: MetricProblem, risk: Pairs, monitor: Monitor) -> None:
+    def __init__(self, problem: MetricProblem, risk: Pairs, monitor: Monitor, kinks: float) -> None:
         self.problem, self.risk, self.monitor = problem, risk, monitor
         self.passes = risk if risk.sharded_pairs else NearbyPairs(risk)
         self.left = MAX_PASSES
         self.cone = problem.cone
         self.C = linear_part(problem)
-        self.target = max(LEAST_SAMPLE, SAMPLE_PER_COORDINATE * self.cone.size)
-        self.stride = np.inf
+        self.target = _sample_size(problem, risk)
+        #: Pairs on the kink, as expected by those of a query of a sample; infinite where they are not known.
+        self.kinks = kinks * risk.parts
         self.here: State | None = None
 
     def follow(self, state: State | None) -> Steps:
@@ -147,12 +149,12 @@ class _Path:
         if state is None:
             # The zero metric is the optimum where the penalty outweighs the risk; this pass proves it.
             yield self._details(self._pass(self.cone.zeros(), FIRST_WIDTH), FIRST_WIDTH)
+            self.kinks = np.inf
         steps = 0
         self.here = U, mu, width = state or self._start()
         self.monitor.state = lambda: dict(zip(("U", "mu", "width"), map(np.asarray, self.here or ()), strict=False))
-        # Two passes: the first counts the kinks, of which the zero metric has none, so that the second can sample them.
-        self.stride = np.inf
-        if not self.monitor.out_of_time:
+        # The first of two passes counts the kinks, of which the zero metric has none, so that the second can sample them.
+        if np.isinf(self.kinks) and not self.monitor.out_of_time:
             self._pass(U, width)
         here = self._pass(U, width)
         yield self._details(here, width)
@@ -167,7 +169,7 @@ class _Path:
                 mu *= BARRIER_FACTOR
                 narrower = BARRIER_FACTOR**WIDTH_EXPONENT
                 width *= narrower
-                self.stride = max(1.0, self.stride * narrower)
+                self.kinks *= narrower
                 self.here = U, mu, width
                 here = self._pass(U, width)
                 yield self._details(here, width)
@@ -197,9 +199,9 @@ class _Path:
     def _pass(self, U: Array, width: float) -> Smoothed:
         """Evaluate the smoothed risk, and offer both bounds."""
         # Kinks of a query that are listed at most: several times its share of the sample.
-        most = -(-4 * self.target // self.risk.parts) + 16 if np.isfinite(self.stride) else 0
-        here = self.passes.smoothed(U, width, self.stride, most, seed=self.left)
-        self.stride = max(1.0, here.kinks / self.target)
+        most = -(-4 * self.target // self.risk.parts) + 16 if np.isfinite(self.kinks) else 0
+        here = self.passes.smoothed(U, width, max(1.0, self.kinks / self.target), most, seed=self.left)
+        self.kinks = here.kinks
         offer(self.problem, self.monitor, U, here, width)
         self.left -= 1
         return here
@@ -235,6 +237,13 @@ class _Path:
         rows = scaling.outer_rows(negatives) - scaling.outer_rows(positives)
         rows *= np.sqrt(here.curvature)[:, None]
         return rows
+
+
+def _sample_size(problem: MetricProblem, risk: Pairs) -> int:
+    """Number of pairs on the kink to sample."""
+    size = problem.cone.size
+    each = np.clip(PER_DISTANCE * risk.distances / size**3, SAMPLE_PER_COORDINATE, MOST_PER_COORDINATE)
+    return max(LEAST_SAMPLE, int(each * size))
 
 
 def _pairs(problem: MetricProblem) -> Pairs:

@@ -36,8 +36,8 @@ FITTED_GAP, EARLY_GAP = 1e-4, 0.1
 SHORTEST, LONGEST = 1e-3, 1e6
 #: Distances of a pass that are more than in all but a few problems of the fit, and seconds of one of them.
 LONG_PASS, SECONDS = 4e6, 1.5e-8
-#: Passes to a gap of 1e-2 over made letters of 4,000 to 20,000 rows: over all queries, over a thousand of them, and over
-#: a thousand for each feature.
+#: Passes to a gap of 1e-2 over made letters of 4,000 to 20,000 rows: over all queries, over a thousand of them, and
+#: over a thousand for each feature.
 PASSES = {
     "smoothed-newton": (8.0, 0.0, 0.0),
     "smoothed-low-rank": (10.0, 0.0, 0.0),

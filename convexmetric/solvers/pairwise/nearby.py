@@ -199,7 +199,8 @@ def samples_of(
     for larger, count in zip(range(len(counts))[::-1], counts, strict=True):
         if count >= LEAST_QUERIES:
             part = risk.subset(np.sort(order[:count]), risk.parts / count)
-            inner = Monitor(SAMPLE_GAP * 2.0**larger, None, None if limit is None else max(0.0, limit - monitor.seconds))
+            left = None if limit is None else max(0.0, limit - monitor.seconds)
+            inner = Monitor(SAMPLE_GAP * 2.0**larger, None, left)
             yield MetricProblem(part, problem.regularizer, G=problem.G), part, inner
             monitor.suggestion = inner.M
 

@@ -153,7 +153,7 @@ class _Path:
         steps = 0
         self.here = U, mu, width = state or self._start()
         self.monitor.state = lambda: dict(zip(("U", "mu", "width"), map(np.asarray, self.here or ()), strict=False))
-        # The first of two passes counts the kinks, of which the zero metric has none, so that the second can sample them.
+        # One pass counts the kinks, of which the zero metric has none, so that the next can sample them.
         if np.isinf(self.kinks) and not self.monitor.out_of_time:
             self._pass(U, width)
         here = self._pass(U, width)

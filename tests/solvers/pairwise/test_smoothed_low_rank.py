@@ -74,7 +74,8 @@ def test_gradient_and_second_derivative_are_those_of_the_objective(monkeypatch):
     problem = labels()
     risk = problem.risk.form(PairwiseRisk)
     # Every pair is in the sample, so that the second derivative is exact.
-    monkeypatch.setattr("convexmetric.solvers.pairwise.smoothed_low_rank.SAMPLE_PER_ENTRY", 100_000)
+    for name in ("SAMPLE_PER_ENTRY", "MOST_PER_ENTRY"):
+        monkeypatch.setattr(f"convexmetric.solvers.pairwise.smoothed_low_rank.{name}", 100_000)
     objective = _SmoothedObjective(problem, risk)
     rng = np.random.default_rng(0)
     C, E = 0.2 * rng.normal(size=(3, 8)), 0.2 * rng.normal(size=(3, 8))

@@ -34,14 +34,14 @@ USUAL_SHARE, LEAST_SHARE = 0.05, 1e-4
 FITTED_GAP, EARLY_GAP = 1e-4, 0.1
 #: Seconds forecast are between these.
 SHORTEST, LONGEST = 1e-3, 1e6
-#: Distances of a pass that are more than in all but a few problems of the fit, and seconds of one of them.
-LONG_PASS, SECONDS = 4e6, 1.5e-8
-#: Passes to a gap of 1e-2 over made letters of 4,000 to 20,000 rows: over all queries, over a thousand of them, and
-#: over a thousand for each feature.
+#: Distances of a pass that are more than in all but a few problems of the fit, seconds of one, and queries of a sample.
+LONG_PASS, SECONDS, SAMPLE = 4e6, 1.5e-8, 500
+#: Passes to a gap of 1e-2 over made letters of 4,000 to 20,000 rows: over all queries, over a sample of so many, and
+#: over the sample for each feature.
 PASSES = {
     "smoothed-newton": (8.0, 0.0, 0.0),
     "smoothed-low-rank": (10.0, 0.0, 0.0),
-    "sampled-cutting-planes": (3.0, 40.0, 2.0),
+    "sampled-cutting-planes": (3.0, 40.0, 2.5),
     "cutting-planes": (25.0, 0.0, 0.0),
 }
 
@@ -92,5 +92,5 @@ def _least(solver: str, problem: MetricProblem) -> float:
     if solver.startswith("smoothed") and isinstance(pairs, PairwiseRisk) and listable(pairs):
         return 0.0
     whole, sample, each = PASSES[solver]
-    share = min(1.0, 1000.0 / risk.parts)
+    share = min(1.0, SAMPLE / risk.parts)
     return float(SECONDS * risk.distances * (whole + share * (sample + each * problem.cone.d)))

@@ -140,8 +140,9 @@ STATED_PARTS, STATED_COORDINATES = 20_000, 2_000
 NEWTON_COORDINATES = 700
 #: Share of its forecast that ADMM takes where comparisons have few entries: the best of 1 to 0.2 on 96 problems.
 OF_ITEMS = 0.7
-#: Distances in a pass, about a second of work, from which most passes should be over a sample.
-LONG_PASS = 25_000_000
+#: Distances in a pass, a quarter of a second of work, from which most passes should be over a sample: on made letters
+#: that takes .45 to .65 times as long from 3,000 rows on, and as long with 2,000.
+LONG_PASS = 6_000_000
 #: Coordinates up to which masters take no longer than passes over the sample.
 LONG_PASS_COORDINATES = 6_000
 #: Share of a time limit that may go into measuring a pass.

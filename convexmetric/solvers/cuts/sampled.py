@@ -88,7 +88,7 @@ class SampledCuttingPlanes(Solver):
 
     name: ClassVar[str] = "sampled-cutting-planes"
 
-    least: int = 1_000
+    least: int = 500
     pieces: int = 64
 
     def __post_init__(self) -> None:

@@ -168,8 +168,8 @@ def test_the_default_takes_it_where_passes_are_long_and_masters_short():
         problem = cm.RankingProblem.from_labels(rng.normal(size=(rows, features)), np.arange(rows) % 3, measure="map")
         return [step.name for step in cm.explain(problem, measure=False).steps]
 
-    assert names(5_100, 4) == ["sampled-cutting-planes", "cutting-planes"]
-    assert names(4_900, 4) == ["cutting-planes"]
+    assert names(2_500, 4) == ["sampled-cutting-planes", "cutting-planes"]
+    assert names(2_400, 4) == ["cutting-planes"]
     assert names(5_100, 110) == ["cutting-planes"]
 
 

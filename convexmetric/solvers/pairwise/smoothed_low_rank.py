@@ -41,8 +41,9 @@ MAX_LOOKS = 300
 #: Pairs on the kink sampled for the second derivative: at least, at most, and for each entry of the factor.
 LEAST_SAMPLE, MOST_SAMPLE, SAMPLE_PER_ENTRY = 2_000, 200_000, 8
 #: First width of the smoothed hinges, in margins. With one so narrow that few hinges are on the kink, Newton steps see
-#: only the concave rest of a factor's objective.
-FIRST_WIDTH = 2.0
+#: only the concave rest of a factor's objective; it is narrowed at once to this share of it where more than this many
+#: times the sample are on the kink.
+FIRST_WIDTH, FIRST_NARROWING, MANY_KINKS = 2.0, 0.25, 10.0
 #: Shares of the width to which it is narrowed at once, at least and at most.
 NARROWING, SLOW_NARROWING = 0.2, 0.4
 #: Newton steps go on until they promise less than this share of the gap or of the tolerance.
@@ -102,9 +103,11 @@ class _Path:
         objective.width = width
         monitor.state = lambda: {"width": np.array(objective.width)}
         # Two passes: the first counts the kinks, so that the second can sample them.
+        fresh = C is None
         self.C = C = self._start() if C is None else C
-        objective.at(C)
         here = objective.at(C)
+        many = fresh and objective.stride > MANY_KINKS
+        here = objective.narrowed(here, FIRST_NARROWING if many else 1.0)
         failures, half, free = 0, 0.5 * monitor.tol, FINISH_KINKS * self.problem.cone.size
         for _ in range(MAX_LOOKS):
             before = monitor.gap

@@ -233,10 +233,13 @@ def _not_taken(found: list[Candidate]) -> tuple[Step, ...]:
 
 
 def offer_zero(problem: MetricProblem, monitor: Monitor) -> None:
-    """Offer the metric zero, or the prior, and the plane there, unless a pass takes long."""
+    """Offer the metric zero, or the prior, and the plane there, unless a pass takes long or its bound is a search."""
     risk, prior = problem.risk, None if monitor.problem is None else monitor.problem.regularizer.prior
     limit = np.inf if monitor.max_seconds is None else monitor.max_seconds
     if monitor.M is not None or risk.hard or not risk.points or risk.distances > SHORT_PASS * min(1.0, limit):
+        return
+    # Slopes of norms are searched for, and whatever the share, one solver is far ahead of the others beside norms.
+    if problem.regularizer.chain(problem.cone)[0]:
         return
     M = problem.cone.zeros() if prior is None else risk.repair(problem.cone.project(prior))
     value = problem.value(M)

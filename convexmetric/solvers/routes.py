@@ -87,8 +87,7 @@ class Candidate:
 
 
 def _short_masters(problem: MetricProblem) -> None:
-    reason = f"its metric has more than {LONG_PASS_COORDINATES:,} coordinates"
-    need(problem.cone.size <= LONG_PASS_COORDINATES, reason)
+    need(problem.cone.size <= LONG_PASS_COORDINATES, f"its metric has more than {LONG_PASS_COORDINATES:,} coordinates")
 
 
 def _long_pass(problem: MetricProblem) -> None:
@@ -109,12 +108,6 @@ def _of_items(problem: MetricProblem) -> bool:
     if problem.cone.diagonal or problem.cone.free or not sets or any(X.shape != (n, n) for X in sets):
         return False
     return all(n == (X.nnz if sp.issparse(X) else np.count_nonzero(X)) for X in sets)
-
-
-def _of_triplets(problem: MetricProblem) -> bool:
-    """Whether every comparison is of several pairs."""
-    images = problem.risk.as_form(risks.ImageRisk)
-    return isinstance(images, risks.ImageRisk) and images.joint
 
 
 def _soft_or_of_items(problem: MetricProblem) -> None:
@@ -167,7 +160,7 @@ ROUTES: tuple[Route, ...] = (
     Route(
         FactoredLagrangian(), "pairs, listed or all; listed triplets", "full, Frobenius norm, squared or not, or trace",
         "it decomposes a metric once a round; of all pairs of many points rounds see a sample",
-        factor=lambda problem: OF_TRIPLETS if _of_triplets(problem) else 1.0,
+        factor=lambda problem: OF_TRIPLETS if getattr(problem.risk.as_form(risks.ImageRisk), "joint", False) else 1.0,
     ),
     Route(
         InteriorPoint(), "listed comparisons, soft or hard margins", "linear or quadratic",

@@ -198,15 +198,14 @@ class _Run:
             at = self._solve(self.at(B))
             remaining = self.complementarity_gap(at)
             B = self._compressed(at.B)
-            idle = number - bounded_in == IDLE_ROUNDS
-            due = remaining <= CERTIFICATE_FACTOR * bounded_at
-            due = due or idle or self.monitor.out_of_time or number == MAX_ROUNDS - 1
+            fell = remaining <= CERTIFICATE_FACTOR * bounded_at
+            due = fell or self.monitor.out_of_time or number in (bounded_in + IDLE_ROUNDS, MAX_ROUNDS - 1)
             S = self._offer(at, due)
             yield self._details(at, B) | {"certified": due}
             if due:
                 gap = self.monitor.upper_bound - self.monitor.lower_bound
                 bounded_at, bounded_in = min(gap, remaining), number
-                if idle or gap > INFEASIBLE_FACTOR * remaining:
+                if not fell or gap > INFEASIBLE_FACTOR * remaining:
                     B, bounded_at = self._grown(B, S), gap
                     self._loosen(B)
             self.centre = self.images.centre(at.here)

@@ -106,8 +106,7 @@ class _Path:
         fresh = C is None
         self.C = C = self._start() if C is None else C
         here = objective.at(C)
-        many = fresh and objective.stride > MANY_KINKS
-        here = objective.narrowed(here, FIRST_NARROWING if many else 1.0)
+        here = objective.narrowed(here, FIRST_NARROWING if fresh and objective.stride > MANY_KINKS else 1.0)
         failures, half, free = 0, 0.5 * monitor.tol, FINISH_KINKS * self.problem.cone.size
         for _ in range(MAX_LOOKS):
             before = monitor.gap
@@ -131,8 +130,7 @@ class _Path:
     def _look(self, here: _Point) -> tuple[float, float]:
         """Offer both bounds; returns the relative gaps due to eigenvalues of S above one and to the smoothing."""
         size = float(np.vdot(here.C, here.C))
-        M = here.B.T @ here.B
-        offer(self.problem, self.monitor, M, here.smoothed, self.objective.width)
+        offer(self.problem, self.monitor, here.B.T @ here.B, here.smoothed, self.objective.width)
         steep = 1.0 - 1.0 / max(1.0, float(np.linalg.eigvalsh(here.S)[-1]))
         upper = here.smoothed.exact + size
         return steep, (upper - here.point.value) / upper if upper > 0.0 else 0.0

@@ -197,8 +197,7 @@ class Monitor:
             return
         # Slopes of norms are searched for once, and again in no certificate.
         point = replace(point, slopes=problem.settled(point, M))
-        bound = problem.holding(point.slopes).bound(point.value, point.S, M)
-        by_risk = value - problem.penalty(M)
+        bound, by_risk = problem.holding(point.slopes).bound(point.value, point.S, M), value - problem.penalty(M)
         self.dual(bound, lambda: dual, point)
         if by_risk > 0.0:
             share = 1.0 + (bound - value) / by_risk

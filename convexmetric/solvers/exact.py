@@ -210,9 +210,8 @@ def explain(problem: AnyProblem, measure: bool = True, *, max_seconds: float | N
         for each in found
         if each.run is not None
     )
-    parts, coordinates = f"{problem.risk.parts:,} parts", f"{problem.cone.size:,} coordinates"
     return Explanation(
-        title=f"{str(problem).splitlines()[0]}: {parts}, {coordinates}",
+        title=f"{str(problem).splitlines()[0]}: {problem.risk.parts:,} parts, {problem.cone.size:,} coordinates",
         steps=steps,
         others=_not_taken(found),
         pass_seconds=pass_seconds(bare) if measure else None,
@@ -222,21 +221,21 @@ def explain(problem: AnyProblem, measure: bool = True, *, max_seconds: float | N
 
 def _not_taken(found: list[Candidate]) -> tuple[Step, ...]:
     """A step for every solver that no route takes, in the order of the table, with the reasons of all of its routes."""
-    names = [route.solver.name for route in ROUTES]
+    reasons = {each.route: each.reason for each in found if each.run is None}
     taken = {each.route.solver.name for each in found if each.run is not None}
     others: dict[str, tuple[Solver, dict[str, None]]] = {}
-    for each in sorted(found, key=lambda each: names.index(each.route.solver.name)):
-        solver = each.route.solver
-        if solver.name not in taken:
-            others.setdefault(solver.name, (solver, {}))[1][each.reason] = None
-    return tuple(Step(solver, "; ".join(reasons)) for solver, reasons in others.values())
+    for route in ROUTES:
+        if route in reasons and route.solver.name not in taken:
+            others.setdefault(route.solver.name, (route.solver, {}))[1][reasons[route]] = None
+    return tuple(Step(solver, "; ".join(said)) for solver, said in others.values())
 
 
 def offer_zero(problem: MetricProblem, monitor: Monitor) -> None:
-    """Offer the metric zero, or the prior, and the plane there, unless a pass takes long."""
+    """Offer the metric zero, or the prior, and the plane there, unless a pass takes long or its bound is a search."""
     risk, prior = problem.risk, None if monitor.problem is None else monitor.problem.regularizer.prior
-    limit = np.inf if monitor.max_seconds is None else monitor.max_seconds
-    if monitor.M is not None or risk.hard or not risk.points or risk.distances > SHORT_PASS * min(1.0, limit):
+    # Slopes of norms are searched for, and whatever the share, one solver is far ahead of the others beside norms.
+    norms, most = problem.regularizer.chain(problem.cone)[0], SHORT_PASS * min(1.0, monitor.max_seconds or 1.0)
+    if monitor.M is not None or norms or risk.hard or not risk.points or risk.distances > most:
         return
     M = problem.cone.zeros() if prior is None else risk.repair(problem.cone.project(prior))
     value = problem.value(M)

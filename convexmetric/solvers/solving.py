@@ -291,8 +291,7 @@ def _prior_is_optimal(prior: Array, problem: MetricProblem, monitor: Monitor) ->
 
 
 def _chosen(solver: str | Solver | None) -> Solver:
-    if solver is None:
-        solver = "exact"
+    solver = "exact" if solver is None else solver
     if isinstance(solver, str):
         check_one_of(solver, SOLVERS, "solver")
         solver = SOLVERS[solver]()

@@ -22,6 +22,9 @@ from convexmetric.solvers.runtime import Details, Monitor, Run, Steps
 
 #: Another solver begins where it is expected to take less than this share of the time that the current one needs.
 PAYS = 0.5
+#: What makes one solver take longer than its forecast, a slow machine or a hard problem, does so to others too: by this
+#: power of the factor.
+LATE = 1 / 3
 #: Seconds of a turn, at least: clocks are not the same twice, and small problems should have the same answer twice.
 LEAST_TURN = 0.2
 #: The gap may close suddenly, but an expectation by its fall is no shorter than this share of the time taken so far.
@@ -72,7 +75,8 @@ class Runner:
             taken = min(perf_counter() - wall, process_time() - processor)
             # Loops are compiled once, whoever needs them first, which says nothing of a solver.
             self.taken += max(0.0, taken - (compiling.seconds - compiled))
-            self.path.append((self.taken, monitor.gap))
+            # Gaps of 1 and more, up to infinity, are of lower bounds that say nothing yet.
+            self.path.append((self.taken, min(monitor.gap, 1.0)))
             self.settings = monitor.unit, monitor.state
 
     def expected(self, tol: float) -> float:
@@ -83,7 +87,7 @@ class Runner:
         # The fall of the gap over the last half of its time.
         now, gap = self.path[-1]
         before, larger = next((at for at in reversed(self.path) if at[0] <= 0.5 * now), self.path[0])
-        if not gap < larger <= 1.0:
+        if not gap < larger:
             return usual
         by_fall = (now - before) * np.log(max(gap / tol, 1.0)) / np.log(larger / gap)
         return min(usual, max(float(by_fall), SHORTEST * self.taken))
@@ -100,7 +104,9 @@ def take_turns(runners: Sequence[Runner], monitor: Monitor, in_order: bool = Fal
         left = [*dropwhile(lambda each: each.name != monitor.resumed_from, left)] or left
     failed: SolverError | np.linalg.LinAlgError | None = None
     while left:
-        current = left[0] if in_order else _next(left, monitor)
+        # The solver that left the checkpoint; otherwise the one that is expected to end first.
+        order = [(each.name != monitor.resumed_from, each.expected(monitor.tol)) for each in left]
+        current = left[0 if in_order else order.index(min(order))]
         gap, taken = monitor.gap, current.taken
         try:
             while True:
@@ -120,12 +126,8 @@ def take_turns(runners: Sequence[Runner], monitor: Monitor, in_order: bool = Fal
         raise failed
 
 
-def _next(left: Sequence[Runner], monitor: Monitor) -> Runner:
-    """The solver that left the checkpoint; otherwise the one that is expected to end first."""
-    return min(left, key=lambda each: (each.name != monitor.resumed_from, each.expected(monitor.tol)))
-
-
 def _pays(current: Runner, left: Sequence[Runner], tol: float) -> bool:
     """Whether another solver is expected to end so much sooner that a change pays."""
+    late = max(1.0, current.taken / current.forecast) ** LATE if current.forecast else 1.0
     needed = PAYS * current.expected(tol)
-    return any(each.expected(tol) < needed for each in left if each is not current)
+    return any(each.expected(tol) * (1.0 if each.taken else late) < needed for each in left if each is not current)

@@ -83,8 +83,9 @@ SHORTEST_STEP = 1e-7
 CERTIFICATE_FACTOR = 0.3
 #: The largest feasible scale of the multipliers is found to this share of the gap.
 SCALE_ACCURACY = 0.02
-#: Where the gap is more than this many times the complementarity gap, rows may be missing.
-INFEASIBLE_FACTOR = 5.0
+#: Where the gap is more than this many times the complementarity gap, rows may be missing; also after as many rounds in
+#: which that has not fallen enough for bounds.
+INFEASIBLE_FACTOR, IDLE_ROUNDS = 5.0, 6
 #: New rows are made of eigenvectors of Z with eigenvalues below minus this, in whitened coordinates, in which what
 #: pulls pairs together has eigenvalues of about 1.
 NEW_ROW_EIGENVALUE = 1e-7
@@ -192,19 +193,19 @@ class _Run:
         B = self._start() if near is None else near
         self.radius = self.least_size = float(np.linalg.norm(B))
         self.monitor.state = lambda: {"B": B, "width": np.array(self.width)}
-        bounded_at = np.inf
+        bounded_at, bounded_in = np.inf, -1
         for number in range(MAX_ROUNDS):
             at = self._solve(self.at(B))
             remaining = self.complementarity_gap(at)
             B = self._compressed(at.B)
-            due = remaining <= CERTIFICATE_FACTOR * bounded_at
-            due = due or self.monitor.out_of_time or number == MAX_ROUNDS - 1
+            fell = remaining <= CERTIFICATE_FACTOR * bounded_at
+            due = fell or self.monitor.out_of_time or number in (bounded_in + IDLE_ROUNDS, MAX_ROUNDS - 1)
             S = self._offer(at, due)
             yield self._details(at, B) | {"certified": due}
             if due:
                 gap = self.monitor.upper_bound - self.monitor.lower_bound
-                bounded_at = min(gap, remaining)
-                if gap > INFEASIBLE_FACTOR * remaining:
+                bounded_at, bounded_in = min(gap, remaining), number
+                if not fell or gap > INFEASIBLE_FACTOR * remaining:
                     B, bounded_at = self._grown(B, S), gap
                     self._loosen(B)
             self.centre = self.images.centre(at.here)

@@ -42,8 +42,9 @@ MAX_LOOKS = 300
 #: at most; between them for each distance, with which steps take a small part of a long pass.
 LEAST_SAMPLE, MOST_SAMPLE, SAMPLE_PER_ENTRY, MOST_PER_ENTRY, PER_DISTANCE = 2_000, 200_000, 8, 32, 1e-3
 #: First width of the smoothed hinges, in margins. With one so narrow that few hinges are on the kink, Newton steps see
-#: only the concave rest of a factor's objective.
-FIRST_WIDTH = 2.0
+#: only the concave rest of a factor's objective; it is narrowed at once to this share of it where more than this many
+#: times the sample are on the kink.
+FIRST_WIDTH, FIRST_NARROWING, MANY_KINKS = 2.0, 0.25, 10.0
 #: Shares of the width to which it is narrowed at once, at least and at most.
 NARROWING, SLOW_NARROWING = 0.2, 0.4
 #: Newton steps go on until they promise less than this share of the gap or of the tolerance.
@@ -104,11 +105,13 @@ class _Path:
         objective, monitor = self.objective, self.monitor
         objective.width = width
         monitor.state = lambda: {"width": np.array(objective.width)}
+        fresh, counted = C is None, np.isfinite(objective.kinks)
         self.C = C = self._start() if C is None else C
-        if np.isinf(objective.kinks):
-            # The first of two passes counts the kinks, so that the second can sample them.
-            objective.at(C)
         here = objective.at(C)
+        if not counted:
+            # That pass has counted the kinks, so that the next can sample them.
+            many = fresh and objective.kinks > MANY_KINKS * _sample_size(self.risk, C.size)
+            here = objective.narrowed(here, FIRST_NARROWING if many else 1.0)
         failures, half, free = 0, 0.5 * monitor.tol, FINISH_KINKS * self.problem.cone.size
         for _ in range(MAX_LOOKS):
             before = monitor.gap
@@ -132,8 +135,7 @@ class _Path:
     def _look(self, here: _Point) -> tuple[float, float]:
         """Offer both bounds; returns the relative gaps due to eigenvalues of S above one and to the smoothing."""
         size = float(np.vdot(here.C, here.C))
-        M = here.B.T @ here.B
-        offer(self.problem, self.monitor, M, here.smoothed, self.objective.width)
+        offer(self.problem, self.monitor, here.B.T @ here.B, here.smoothed, self.objective.width)
         steep = 1.0 - 1.0 / max(1.0, float(np.linalg.eigvalsh(here.S)[-1]))
         upper = here.smoothed.exact + size
         return steep, (upper - here.point.value) / upper if upper > 0.0 else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -195,7 +195,9 @@ class Monitor:
         point = problem.risk.minorant(dual)
         if point is None:
             return
-        bound, by_risk = problem.bound(point.value, point.S, M), value - problem.penalty(M)
+        # Slopes of norms are searched for once, and again in no certificate.
+        point = replace(point, slopes=problem.settled(point, M))
+        bound, by_risk = problem.holding(point.slopes).bound(point.value, point.S, M), value - problem.penalty(M)
         self.dual(bound, lambda: dual, point)
         if by_risk > 0.0:
             share = 1.0 + (bound - value) / by_risk

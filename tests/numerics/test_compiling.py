@@ -135,13 +135,13 @@ def test_a_second_process_loads_what_the_first_compiled_and_none_of_what_compile
 
 
 def test_the_package_is_imported_without_numba_and_what_no_solve_needs():
-    late = {"numba", "numpy.f2py", "scipy.sparse.csgraph", "convexmetric.datasets", "convexmetric.certificates.kernel"}
     code = (
-        f"import sys, gc, convexmetric; print({late} & {{*sys.modules}}, gc.isenabled())\n"
-        "import convexmetric.cli; print('numba' in sys.modules, sys.modules['numpy'].testing.__name__)"
+        "import sys, gc, convexmetric\n"
+        "late = {'numba', 'numpy.f2py', 'scipy.sparse.csgraph', 'convexmetric.datasets'}\n"
+        "print({*late, 'convexmetric.certificates.kernel'} & {*sys.modules}, gc.isenabled()); import convexmetric.cli\n"
+        "print('numba' in sys.modules, sys.modules['numpy'].testing.__name__)"
     )
-    said = subprocess.check_output([sys.executable, "-c", code], text=True)
-    assert said == "set() True\nFalse numpy.testing\n"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "set() True\nFalse numpy.testing\n"
 
 
 def test_threads_that_are_first_at_the_same_time_compile_once():

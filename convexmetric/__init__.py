@@ -23,36 +23,40 @@ True
 """
 
 import typing as _typing
-from importlib import import_module as _import_module
 
 # Imported first: it records when the import began.
 import convexmetric.deadline as _deadline  # noqa: F401
-from convexmetric import datasets, errors, evaluation, solvers
-from convexmetric.audits import audit
-from convexmetric.certificates import Certificate, certify, certify_program, verify, write_certificate
-from convexmetric.checks import check_problem
-from convexmetric.papers import (
-    ChoiceProblem,
-    CrossModalProblem,
-    InformationTheoreticProblem,
-    LargeMarginProblem,
-    PairMarginProblem,
-    RankingProblem,
-    RelativeComparisonProblem,
-    SimilarityRegressionProblem,
-    TripletProblem,
-)
-from convexmetric.problem import MetricProblem
-from convexmetric.selection import cross_validate, held_out, solve_path
-from convexmetric.solution import Solution
-from convexmetric.solvers import explain, solve
+from convexmetric.imports import uncollected as _uncollected
+from convexmetric.imports import without as _without
+
+# SciPy copies all names of NumPy, and would load what takes a seventh of the time of this import.
+with _uncollected(), _without("numpy", "f2py", "testing"):
+    from convexmetric import errors, solvers
+    from convexmetric.certificates import Certificate, certify
+    from convexmetric.papers import (
+        ChoiceProblem,
+        CrossModalProblem,
+        InformationTheoreticProblem,
+        LargeMarginProblem,
+        PairMarginProblem,
+        RankingProblem,
+        RelativeComparisonProblem,
+        SimilarityRegressionProblem,
+        TripletProblem,
+    )
+    from convexmetric.problem import MetricProblem
+    from convexmetric.solution import Solution
+    from convexmetric.solvers import explain, solve
 
 __version__ = "0.3.0"
 
 if _typing.TYPE_CHECKING:
-    from convexmetric import estimators
+    from convexmetric import datasets, estimators, evaluation
     from convexmetric import plotting as plotting
+    from convexmetric.audits import audit
     from convexmetric.bench import load_problem
+    from convexmetric.certificates import certify_program, verify, write_certificate
+    from convexmetric.checks import check_problem
     from convexmetric.estimators import (
         LMNN,
         MLR,
@@ -66,6 +70,7 @@ if _typing.TYPE_CHECKING:
         WeightSearch,
     )
     from convexmetric.retrieval import RetrievalAdapter
+    from convexmetric.selection import cross_validate, held_out, solve_path
 
 __all__ = [
     "LMNN",
@@ -115,22 +120,29 @@ if not _typing.TYPE_CHECKING:
     from convexmetric.doors import ROOMS as _ROOMS
     from convexmetric.doors import Door as _Door
 
-    # Estimators are loaded on first use: scikit-learn takes longer to import than all else. So are pictures, for
-    # Matplotlib, and the optional subpackages, which a copy of the package may lack.
-    _BESIDE = {"RetrievalAdapter": "retrieval", "load_problem": "bench"}
+    # Loaded on first use is what a solve does not need: scikit-learn and Matplotlib take longer to import than all
+    # else, and a copy of the package may lack the optional subpackages.
+    _PARTS = (*_ROOMS, "audits", "checks", "datasets", "estimators", "evaluation", "plotting", "selection")
+    _WHERE = {
+        "RetrievalAdapter": "retrieval",
+        "audit": "audits",
+        "certify_program": "certificates",
+        "check_problem": "checks",
+        "cross_validate": "selection",
+        "held_out": "selection",
+        "load_problem": "bench",
+        "solve_path": "selection",
+        "verify": "certificates",
+        "write_certificate": "certificates",
+    }
 
     def __getattr__(name: str) -> _typing.Any:
-        if name in _ROOMS:
+        if name in _PARTS:
             return _Door(name).open()
-        if name == "plotting":
-            return _import_module("convexmetric.plotting")
         if name not in __all__:
             instead = _OTHER_METHODS.get(name.lower())
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + (f". {instead}" if instead else ""))
-        if name in _BESIDE:
-            return getattr(_Door(_BESIDE[name]).open(), name)
-        module = _import_module("convexmetric.estimators")
-        return module if name == "estimators" else getattr(module, name)
+        return getattr(_Door(_WHERE.get(name, "estimators")).open(), name)
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__, *_ROOMS, "plotting"})
+        return sorted({*globals(), *__all__, *_PARTS})

@@ -144,7 +144,7 @@ def distribute(z):
     n = z.size
     low, high = np.inf, -np.inf
     for j in range(0, n, 1 + n // SAMPLE):
-        low, high = min(low, z[j]), max(high, z[j])
+        low, high = z[j] if z[j] < low else low, z[j] if z[j] > high else high
     scale = n / (high - low) if high > low else 0.0
     if not 0.0 < scale < np.inf:
         n, scale = 1, 0.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import warnings
 from collections.abc import Callable
@@ -17,11 +16,14 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.runtime import rtsys
 
+from convexmetric.imports import uncollected
 from convexmetric.numerics import compiling
 
 #: Whether this numba is of the versions whose compiler and cache were read. Others compile and load as they do by
 #: themselves, which takes longer: what they need may be more, and a lack of it can end the process.
 KNOWN = (0, 61) <= numba.version_info.short <= (0, 68)
+#: Passes for closures, branches on types, and expressions of arrays, of which loops have none.
+_IDLE = {"dead_branch_prune", "inline_closure_likes", "inline_overloads", "nopython_rewrites"}
 _OF_ENVIRONMENT, *_OTHERS = CompileResultCacheImpl._locator_classes
 
 
@@ -69,18 +71,27 @@ class _InnerCache(_Cache):
 
 
 class _Compiler(Compiler):
-    """numba's compiler without garbage collection, which finds little to free and takes a tenth of the time."""
+    """numba's compiler without garbage collection, and without passes that change no loop."""
+
+    def __init__(self, *arguments: Any) -> None:
+        with uncollected():
+            super().__init__(*arguments)
+
+    def define_pipelines(self) -> list[Any]:
+        pipelines: list[Any] = super().define_pipelines()
+        for pipeline in pipelines if KNOWN else ():
+            pipeline.passes = [each for each in pipeline.passes if each[0].name() not in _IDLE]
+            pipeline.finalize()
+        return pipelines
 
     def compile_extra(self, func: Callable[..., Any]) -> Any:
-        begin, before, enabled = process_time(), compiling.seconds, gc.isenabled()
-        gc.disable()
+        begin, before = process_time(), compiling.seconds
         try:
-            return super().compile_extra(func)
+            with uncollected():
+                return super().compile_extra(func)
         finally:
             # Those of loops within are counted once.
             compiling.seconds = before + process_time() - begin
-            if enabled:
-                gc.enable()
 
 
 class _InnerLibrary(JITCodeLibrary):

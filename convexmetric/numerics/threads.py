@@ -19,6 +19,7 @@ from typing import Any
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from convexmetric.deadline import check_deadline, until_deadline
+from convexmetric.imports import uncollected
 
 #: Environment variables that set the number of threads of a library; read when it is loaded.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
@@ -55,7 +56,8 @@ def blas_threads_for(work: float) -> AbstractContextManager[Any]:
 @contextmanager
 def _limited(blas: int, loops: int) -> Iterator[None]:
     """Limit the threads of BLAS and of compiled loops."""
-    import numba
+    with uncollected():
+        import numba
 
     before = numba.get_num_threads()
     numba.set_num_threads(min(loops, before))

@@ -32,7 +32,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.sparse.csgraph import connected_components
 
 from convexmetric.arguments import check_count, check_flag, check_one_of, check_positive_number, checked_weight
 from convexmetric.arrays import Array, norm_of
@@ -281,7 +280,7 @@ def identity_of(trials: Any, kind: str, chosen: int) -> Array:
         )
     first, others = np.broadcast_arrays(rows[:, :1], rows[:, 1:])
     met = sp.coo_array((np.ones(others.size), (first.ravel(), others.ravel())), shape=(n, n))
-    groups, group = connected_components(met, directed=False)
+    groups, group = sp.csgraph.connected_components(met, directed=False)
     if groups > 1:
         raise InputError(
             f"trials must connect all objects, but {groups} groups never meet, such as those of 0 and of "

@@ -57,7 +57,7 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
         if write:
             # Added to, not set: an item may stand in a list several times.
             values[first[row] : first[row + 1]] = 0.0
-        counts, runs_room = np.empty((3, met), dtype=np.int32), np.empty((met if most else 0, 3), dtype=np.int64)
+        counts, runs_room = np.empty((3, met), dtype=np.int32), np.empty((met if most else 0, 3), dtype=np.int32)
         smooth, exact, total, kinks, runs = _row(
             x, z_room[:met], margin, width, weights[row], write, values, near, order, met_room, counts, runs_room
         )
@@ -113,9 +113,10 @@ def _row(x, z, margin, width, weight, write, values, near, order, met, counts, r
         if m <= SHORT_RUN:
             t, t2 = 0.0, 0.0
             for i in range(b, e):
-                t += x[i] - key
-                t2 += (x[i] - key) ** 2
-                exact += max(x[i] - key, 0.0)
+                above = x[i] - key
+                t += above
+                t2 += above * above
+                exact += 0.0 if above < 0.0 else above
         else:
             i = first_above(x, np.int64(b), np.int64(e), key)
             exact += sums[e] - sums[i] - (e - i) * shift

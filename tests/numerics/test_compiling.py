@@ -134,9 +134,14 @@ def test_a_second_process_loads_what_the_first_compiled_and_none_of_what_compile
         assert subprocess.check_output(command, env=environment, text=True) == said
 
 
-def test_the_package_is_imported_without_numba():
-    code = "import sys, convexmetric, convexmetric.cli; print('numba' in sys.modules)"
-    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
+def test_the_package_is_imported_without_numba_and_what_no_solve_needs():
+    code = (
+        "import sys, gc, convexmetric\n"
+        "late = {'numba', 'numpy.f2py', 'scipy.sparse.csgraph', 'convexmetric.datasets'}\n"
+        "print({*late, 'convexmetric.certificates.kernel'} & {*sys.modules}, gc.isenabled()); import convexmetric.cli\n"
+        "print('numba' in sys.modules, sys.modules['numpy'].testing.__name__)"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "set() True\nFalse numpy.testing\n"
 
 
 def test_threads_that_are_first_at_the_same_time_compile_once():

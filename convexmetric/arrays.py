@@ -1,10 +1,11 @@
-"""Arrays of real numbers: their type, the checks of those that users give, and results with arrays as JSON."""
+"""Arrays of real numbers: their type, checks of those that users give, results as JSON, and copies that share them."""
 
 from __future__ import annotations
 
 import json
+from copy import copy
 from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import scipy.linalg as la
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from convexmetric.errors import InputError
 
 Array = NDArray[np.float64]
+Kind = TypeVar("Kind")
 
 #: Version of the keys of results, ``docs/benchmarking.md``: raised whenever a key changes or is removed.
 RESULTS_VERSION = 1
@@ -44,6 +46,13 @@ class Result:
     def to_json(self) -> str:
         """Return the text of ``to_dict()``."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+
+def altered(thing: Kind, **changes: Any) -> Kind:
+    """Return a copy with some attributes changed; all others are shared."""
+    made = copy(thing)
+    vars(made).update(changes)
+    return made
 
 
 def real_array(values: Any, name: str) -> Array:

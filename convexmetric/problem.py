@@ -9,7 +9,6 @@ K. It can evaluate, state and bound itself; it never solves itself.
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 from html import escape
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
@@ -19,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.arguments import shown
-from convexmetric.arrays import Array, norm_of
+from convexmetric.arrays import Array, altered, norm_of
 from convexmetric.comparisons.points import as_rows
 from convexmetric.cones import Cone, PSDCone
 from convexmetric.doors import LIBRARY
@@ -168,9 +167,7 @@ class MetricProblem:
 
     def _under(self, omega: Regularizer, reg: float) -> Self:
         """A copy of the problem with another regularizer and its weight; users' own terms stay."""
-        other = copy(self)
-        other.reg, other.regularizer = reg, self.regularizer.with_user_terms(omega)  # type: ignore[attr-defined]
-        return other
+        return altered(self, reg=reg, regularizer=self.regularizer.with_user_terms(omega))
 
     def _without(self, weight: str) -> str:
         """The message that the problem has no such weight, and which one it has."""
@@ -213,15 +210,14 @@ class MetricProblem:
         """
         if constraints is None and extra_objective is None:
             return self
-        other = copy(self)
-        other.regularizer = SubjectTo(
+        omega = SubjectTo(
             self.regularizer,
             self.cone,
             constraints=constraints,
             extra_objective=extra_objective,
             on_features=self.on_features,
         )
-        return other
+        return altered(self, regularizer=omega)
 
     def sampled_G(self, rng: np.random.Generator, similar: int, dissimilar: int | None = None) -> tuple[Array, Array]:
         """The linear term from random pairs: an unbiased estimate, and the sum over all draws.
@@ -404,11 +400,7 @@ class MetricProblem:
 
     def holding(self, slopes: tuple[float, list[Array]] | None) -> MetricProblem:
         """Return the problem with fixed slopes of its norms (``Minorant.slopes``), so that bounds need no search."""
-        if slopes is None:
-            return self
-        other = copy(self)
-        other.regularizer = self.regularizer.holding(slopes)
-        return other
+        return self if slopes is None else altered(self, regularizer=self.regularizer.holding(slopes))
 
     def bound(self, value: float, S: Array, hint: Array) -> float:
         """Lower bound on the optimal value from ``R(M) >= value - <S, M>`` for all metrics ``M``.
@@ -447,9 +439,7 @@ class MetricProblem:
 
     def beside(self, plane: tuple[CutDual, Minorant] | None) -> MetricProblem:
         """Return the problem whose bounds use this :meth:`inner_plane`, or none, instead of looking for one each."""
-        other = copy(self)
-        other._plane = plane or ()
-        return other
+        return altered(self, _plane=plane or ())
 
     def bound_beside(self, value: float, S: Array, hint: Array) -> float:
         """Lower bound as :meth:`bound`, by an inner plane where a trace is less than the rounding of S."""
@@ -524,11 +514,8 @@ class MetricProblem:
         omega, linear, _ = self.regularizer.split(self.cone)
         if self.constant == 0.0 and omega is self.regularizer:
             return self
-        other = copy(self)
-        other.constant, other.regularizer = 0.0, omega
-        if linear is not None:
-            other.G = linear if self.G is None else self.G + linear
-        return other
+        G = self.G if linear is None else linear if self.G is None else self.G + linear
+        return altered(self, constant=0.0, regularizer=omega, G=G)
 
     @property
     def offset(self) -> float:

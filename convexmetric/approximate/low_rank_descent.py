@@ -17,7 +17,6 @@ from sums over them (``cones/factored.py``).
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import ClassVar
@@ -28,7 +27,7 @@ import scipy.sparse as sp
 
 from convexmetric.approximate.base import RandomisedSolver, generator_at
 from convexmetric.approximate.batches import offered
-from convexmetric.arrays import Array
+from convexmetric.arrays import Array, altered
 from convexmetric.cones.factored import Images
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
@@ -70,15 +69,13 @@ class PairwiseFactor:
         given = self.risk.rankings
         if not given.dense or sp.issparse(given.X) or np.count_nonzero(given.X) > SPARSE_SHARE * given.X.size:
             return
-        rankings = copy(given)
-        rankings.X = sp.csr_array(given.X)
-        rankings.Q = rankings.X if given.Q is given.X else sp.csr_array(given.Q)
+        X = sp.csr_array(given.X)
+        rankings = altered(given, X=X, Q=X if given.Q is given.X else sp.csr_array(given.Q))
         self.risk = PairwiseRisk(rankings, self.risk.weights, self.risk.margin)
 
     def images(self, B: Array) -> PairwiseRisk:
         """The risk as a function of the factor."""
-        rankings = copy(self.risk.rankings)
-        rankings.cone = Images(B)
+        rankings = altered(self.risk.rankings, cone=Images(B))
         return PairwiseRisk(rankings, self.risk.weights, self.risk.margin)
 
     def scaled(self, B: Array, margins: float = START) -> Array:

@@ -180,8 +180,7 @@ def submit(
     with blas_threads_for(0.0):
         # As where it is checked: more threads may make other last digits.
         problem, moved, dual_given = about.problem(), False, True
-    with tempfile.TemporaryDirectory() as place, warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with tempfile.TemporaryDirectory() as place, warnings.catch_warnings(action="ignore", category=GapWarning):
         certificate = Path(metric)
         names, stated = _names(certificate), describe(problem)[1]
         if "certificate.json" not in names:

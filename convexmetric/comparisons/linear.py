@@ -139,9 +139,7 @@ class Quadruplets(Linear):
             raise InputError("quadruplets must name two different pairs, (i, j) and (k, l), in every row")
         self.quadruplets = rows
 
-    def described(self) -> Described:
-        """Description of points, pairs and the matrix."""
-        return super().described()
+    described = Linear.described
 
     @property
     def places(self) -> np.ndarray:

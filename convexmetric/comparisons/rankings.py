@@ -19,14 +19,13 @@ do (lists from a catalogue of users), it has the listed distances only: no array
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import copy
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dasum
 
-from convexmetric.arrays import Array
+from convexmetric.arrays import Array, altered
 from convexmetric.comparisons.passes import NUMPY_ONLY, Passes, numpy_array, passes_where
 from convexmetric.comparisons.points import Checked, as_points, check_features, described_points, rows_of, translated
 from convexmetric.comparisons.relevance import Lists, Relevance, lists_of, places_of
@@ -137,16 +136,13 @@ class Rankings:
 
     def subset(self, queries: np.ndarray) -> Rankings:
         """Rankings of some of the queries, sharing the points."""
-        part = copy(self)
-        part.relevance = self.relevance.subset(queries)
-        part.anchors, part.sizes = self.rows(queries), self.sizes[queries]
-        return part
+        relevance, anchors = self.relevance.subset(queries), self.rows(queries)
+        return altered(self, relevance=relevance, anchors=anchors, sizes=self.sizes[queries])
 
     def listing(self, relevance: Relevance) -> Rankings:
         """Rank other lists for the same queries, with only the listed distances computed; points must be dense."""
-        part = copy(self)
-        part.relevance, part.sizes, part.dense = relevance, relevance.n_relevant + relevance.n_irrelevant, False
-        return part
+        sizes = relevance.n_relevant + relevance.n_irrelevant
+        return altered(self, relevance=relevance, sizes=sizes, dense=False)
 
     def rows(self, queries: np.ndarray) -> np.ndarray:
         """Rows of ``Q`` of some queries."""

@@ -134,10 +134,7 @@ class Relevance:
             a single member (its query would have no relevant point).
         """
         labels = as_labels(y)
-        try:
-            classes, code = np.unique(labels, return_inverse=True)
-        except TypeError as error:
-            raise InputError("y mixes labels of types that cannot be compared; use one type") from error
+        classes, code = np.unique(labels, return_inverse=True)
         counts = np.bincount(code)
         if classes.size < 2:
             raise InputError(f"y has one class only ({classes.tolist()[0]!r}), so no point is irrelevant to any query")
@@ -247,8 +244,13 @@ def as_labels(y: ArrayLike, count: int | None = None) -> np.ndarray:
         raise InputError("y is empty")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError("y contains NaN or infinite labels; drop these points first")
-    if labels.dtype.kind == "O" and any(label is None or label != label for label in labels):
-        raise InputError("y contains missing labels; drop these points first")
+    if labels.dtype.kind == "O":
+        if any(label is None or label != label for label in labels):
+            raise InputError("y contains missing labels; drop these points first")
+        try:
+            labels.argsort()
+        except TypeError as error:
+            raise InputError("y mixes labels of types that cannot be compared; use one type") from error
     if count is not None and labels.size != count:
         raise InputError(f"y must have one label a point: X has {count} rows, y has {labels.size}")
     return labels

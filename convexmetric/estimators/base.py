@@ -219,10 +219,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             )
         labels = as_labels(column_or_1d(y, warn=True))
         check_consistent_length(X, labels)
-        try:
-            classes = np.unique(labels)
-        except TypeError as error:
-            raise InputError("y mixes labels of types that cannot be compared; use one type") from error
+        classes = np.unique(labels)
         if labels.dtype.kind == "f" and (classes % 1.0).any() and looks_measured(classes, labels.size):
             raise InputError(
                 f"Unknown label type: continuous. y has {classes.size} different numbers in {labels.size} rows, "

@@ -161,9 +161,8 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
                     trials.append(({score: float(right.mean())}, solution.gap))
                 yield trials
 
-        with warnings.catch_warnings():
-            # Warnings of folds are dropped: the fit warns of its own rows, and ``path_`` has the gaps.
-            warnings.simplefilter("ignore", UserWarning)
+        # Warnings of folds are dropped: the fit warns of its own rows, and ``path_`` has the gaps.
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
             scores, gaps = validated(found(), len(folds), self.progress, f"choice of {name}")
         index = first_best(scores[score], (gaps <= LARGEST_GAP).all(axis=1))
         candidates = tuple((value,) for value in values)

@@ -17,6 +17,7 @@ from convexmetric.arguments import as_generator
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Relevance
 from convexmetric.comparisons.label_graphs import sharing
+from convexmetric.comparisons.relevance import compressed
 from convexmetric.errors import InputError
 from convexmetric.numerics.threads import openmp_threads_for
 
@@ -128,8 +129,7 @@ def _k_means(points: Array, n_clusters: int, rng: np.random.Generator) -> Array:
 
     distinct = min(n_clusters, len(np.unique(points, axis=0)))
     model = KMeans(distinct, n_init=STARTS, random_state=int(rng.integers(2**31)))
-    with warnings.catch_warnings(), openmp_threads_for(points.size):
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning), openmp_threads_for(points.size):
         return np.asarray(model.fit(points).cluster_centers_, dtype=np.float64)
 
 
@@ -149,6 +149,5 @@ def _gathered(
 
 def _lists(of_sets: list[np.ndarray], of: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Concatenate lists of sets; returns the storage, and start and stop of each query's list in it."""
-    sizes = np.array([rows.size for rows in of_sets])
-    stop = np.cumsum(sizes)
-    return np.concatenate(of_sets).astype(np.int32), (stop - sizes)[of], stop[of]
+    storage, start, stop = compressed(np.concatenate(of_sets), np.array([rows.size for rows in of_sets]))
+    return storage, start[of], stop[of]

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from convexmetric.arguments import check_one_of, shown
 from convexmetric.arrays import Array
-from convexmetric.comparisons.points import as_points, as_rows
+from convexmetric.comparisons.points import as_points, as_rows, check_width
 from convexmetric.errors import InputError
 
 Kernel = str | Callable[[Any, Any], ArrayLike]
@@ -219,8 +219,7 @@ class KernelValues:
             If X has other features, or the kernel does not return one number for each pair of points.
         """
         given = as_points(X, sparse=True)
-        if given.shape[1] != self.points.shape[1]:
-            raise InputError(f"X has {given.shape[1]} features, but the kernel takes {self.points.shape[1]}")
+        check_width(given, self.points.shape[1], "X has", "the kernel takes")
         kernel = KERNELS[self.kernel] if isinstance(self.kernel, str) else self.kernel
         values: Array = as_points(kernel(given, self.points), "kernel")
         if values.shape != (given.shape[0], self.points.shape[0]):

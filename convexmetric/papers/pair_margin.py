@@ -73,20 +73,19 @@ class _PairProblem(SpannedProblem):
     #: A_0; None without a prior.
     prior: ArrayLike | str | None = None
 
-    def _spanned(
-        self, points: Any, kernel: Any, pairs: np.ndarray | None, diagonal: bool = False
-    ) -> tuple[Any, KernelSpan | None]:
-        """Return coordinates of the points, and their span if there is a kernel or more features than points."""
+    def _spanned(self, points: Any, kernel: Any, pairs: np.ndarray | None, diagonal: bool = False) -> tuple[Any, Cone]:
+        """Return coordinates of the points, and their cone; set the span under a kernel or with few points."""
         arguments.check_flag(diagonal, "diagonal")
         n, d = points.shape
         if diagonal:
             check_no_kernel(kernel)
-            return points, None
+            return points, NonnegativeDiagonal(d)
         # A prior acts outside of the span of the training points as well, where new points may lie.
         if kernel is None and (d <= n or self.prior is not None):
-            return (points.toarray() if sp.issparse(points) else points), None
-        span = KernelSpan.of(points, "linear" if kernel is None else kernel, pairs)
-        return as_points(span.coordinates), span
+            return as_rows(points), PSDCone(d)
+        self.span = KernelSpan.of(points, "linear" if kernel is None else kernel, pairs)
+        features = as_points(self.span.coordinates)
+        return features, PSDCone(features.shape[1])
 
     def _kept(self, weights: Any, pairs: np.ndarray, values: Array) -> tuple[np.ndarray, Array, Array]:
         """Select the pairs of positive weight, with their values and their weights over the sum m of all."""
@@ -228,9 +227,8 @@ class PairMarginProblem(_PairProblem):
         self.r, self.prior = r, prior
         self.margin = arguments.checked_margins(margin)
         self.n_similar = int((r > 0.0).sum())
-        features, self.span = self._spanned(points, kernel, listed, diagonal)
+        features, cone = self._spanned(points, kernel, listed, diagonal)
         gamma = np.where(r > 0.0, *self.margin)
-        cone = NonnegativeDiagonal(features.shape[1]) if diagonal else PSDCone(features.shape[1])
         distances = PairDistances(Checked(features), listed, -r, cone)
         costs = 1.0 / (gamma * r.size) if self.pair_weights is None else shares / gamma
         loss = BoxLoss.hinge(costs, gamma - r, linear=(r > 0.0) & (gamma >= 1.0))
@@ -288,7 +286,7 @@ class PairMarginProblem(_PairProblem):
         problem.pairs, problem.margin, problem.prior = None, arguments.checked_margins(margin), prior
         problem.balanced = bool(balanced)
         problem.n_similar = len(LabelledPairs(codes, same=True)) // 2
-        features, problem.span = problem._spanned(points, kernel, None, diagonal)
+        features, cone = problem._spanned(points, kernel, None, diagonal)
         if sp.issparse(features):
             raise InputError("X is sparse, and all of its pairs need a dense one: pass n_pairs, or X.toarray()")
         shares = [0.5 / kind if balanced else 1.0 / count for kind in (problem.n_similar, count - problem.n_similar)]
@@ -296,7 +294,6 @@ class PairMarginProblem(_PairProblem):
             PairHinge(share / gamma, gamma - r, similar=r > 0)
             for share, gamma, r in zip(shares, problem.margin, (1, -1), strict=True)
         )
-        cone = NonnegativeDiagonal(features.shape[1]) if diagonal else PSDCone(features.shape[1])
         risk = LabelledPairRisk(Checked(features), codes, same, other, cone)
         problem._finish(risk, codes.size, codes.size, reg, penalty)
         return problem
@@ -434,8 +431,8 @@ class SimilarityRegressionProblem(_PairProblem):
                 raise InputError(f"y0 must not be a value of y, where the printed loss is infinite; got {y0!r}")
             costs = costs / scale**2
         made = BoxLoss.absolute_error if loss == "absolute" else BoxLoss.squared_error
-        features, self.span = self._spanned(points, kernel, self.pairs)
-        distances = PairDistances(Checked(features), self.pairs, np.ones(targets.size), PSDCone(features.shape[1]))
+        features, cone = self._spanned(points, kernel, self.pairs)
+        distances = PairDistances(Checked(features), self.pairs, np.ones(targets.size), cone)
         self._finish(SeparableRisk(distances, made(costs, targets)), len(features), self.m, reg, penalty)
 
     def to_cvxpy(self) -> program.Program:

@@ -38,17 +38,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_flag, checked_part_weights, checked_weight
+from convexmetric.arguments import checked_part_weights, checked_weight
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import Checked, as_points, check_width, rows_of
 from convexmetric.comparisons.relevance import as_labels
-from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.cones import PSDCone
 from convexmetric.doors import JUDGEMENTS
 from convexmetric.errors import InputError
 from convexmetric.features import Kernel, KernelSpan
 from convexmetric.measures import Measure, measure_named
-from convexmetric.papers.choices import penalised, points_under
+from convexmetric.papers.choices import cone_of, penalised, points_under
 from convexmetric.papers.cvxpy_terms import check_size, given, inner, span_of
 from convexmetric.papers.spanned import SpannedProblem, check_no_kernel
 from convexmetric.programs.lazy import cvxpy as cp
@@ -149,17 +149,16 @@ class RankingProblem(SpannedProblem):
         query_weights: ArrayLike | None = None,
         prior: ArrayLike | str | None = None,
     ) -> None:
-        corpus = points_under(diagonal, X)
+        cone, corpus = cone_of(X, diagonal)
         points = corpus if queries is None else points_under(diagonal, queries, "queries")
         if diagonal:
             check_no_kernel(kernel)
         if kernel is not None:
             corpus, points, self.span = _spanned(corpus, points, kernel, same=queries is None)
+            cone = PSDCone(corpus.shape[1])
         relevance = Relevance.from_lists(
             relevant, irrelevant, points.shape[0], corpus.shape[0], exclude_self=queries is None
         )
-        check_flag(diagonal, "diagonal")
-        cone = NonnegativeDiagonal(corpus.shape[1]) if diagonal else PSDCone(corpus.shape[1])
         rankings = Rankings(Checked(corpus, X), Checked(points), relevance, cone)
         weights = checked_part_weights(query_weights, len(rankings), "query_weights", "query")
         if weights is not None and not weights.all():

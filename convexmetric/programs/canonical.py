@@ -258,8 +258,7 @@ def guarded() -> Iterator[None]:
         If MOSEK has no licence.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             yield
     except BaseException as error:
         # The class of panics cannot be imported, nor MOSEK's everywhere, so they are known by their names.
@@ -577,10 +576,9 @@ def canonical(problem: cp.Problem, quadratic: bool = True, first: cp.Variable | 
     own, forms = without_forms(problem)
     options = {"use_quad_obj": quadratic}
     try:
-        # Values of variables do not matter here, and may not have the shape that some reductions expect.
-        with warnings.catch_warnings(), with_values(own, {}):
-            # Warnings about functions that CVXPY's own reductions use.
-            warnings.simplefilter("ignore", FutureWarning)
+        # Values of variables do not matter here, and may not have the shape that some reductions expect; warnings are
+        # about functions that CVXPY's own reductions use.
+        with warnings.catch_warnings(action="ignore", category=FutureWarning), with_values(own, {}):
             data, chain, inverse = own.get_problem_data(_interface()(quadratic), ignore_dpp=True, solver_opts=options)
     except cp.SolverError as error:
         raise InputError(f"problem has no form as a conic program of the kernel: {error}") from error

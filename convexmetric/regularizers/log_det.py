@@ -21,6 +21,7 @@ from convexmetric.described import Described
 from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer, of_eigenvalues
+from convexmetric.regularizers.trace import weight_text
 
 #: Fraction of the largest eigenvalue up to which the smallest one may be rounding.
 SINGULAR = 1e-13
@@ -123,12 +124,11 @@ class LogDet(Regularizer):
 
     def latex(self, M: str) -> str:
         """The formula."""
-        weight = "" if self.reg == 1.0 else f"{self.reg:g} "
-        return rf"{weight}D_{{\ell d}}({M}, {M}_0)"
+        return rf"{weight_text(self.reg)}D_{{\ell d}}({M}, {M}_0)"
 
     def text(self, M: str) -> str:
         """The formula in plain text."""
-        return f"{'' if self.reg == 1.0 else f'{self.reg:g} '}D_ld({M}, {M}0)"
+        return f"{weight_text(self.reg)}D_ld({M}, {M}0)"
 
 
 def _between(L: Array, S: Array) -> Array:

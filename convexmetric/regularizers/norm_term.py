@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from copy import copy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from convexmetric.arguments import check_flag, check_positive_number
-from convexmetric.arrays import Array, norm_of
+from convexmetric.arrays import Array, altered, norm_of
 from convexmetric.cones import Cone
 from convexmetric.deadline import seconds_left
 from convexmetric.described import Described, description
@@ -199,9 +198,7 @@ class NormTerm(Regularizer):
 
     def holding(self, slopes: tuple[float, list[Array]]) -> NormTerm:
         """A copy with these slopes, one per norm of the chain."""
-        other = copy(self)
-        other.held = slopes
-        return other
+        return altered(self, held=slopes)
 
     def chain(self, cone: Cone) -> tuple[list[NormTerm], Regularizer, Array]:
         """The chain of ``rest`` with this norm in front, or with its Y added to the linear part if it is linear."""

@@ -60,11 +60,11 @@ class Trace(WeightedRegularizer):
 
     def latex(self, M: str) -> str:
         """The formula."""
-        return rf"{_factor(self.reg)} \mathrm{{tr}} {M}"
+        return rf"{weight_text(self.reg)} \mathrm{{tr}} {M}"
 
     def text(self, M: str) -> str:
         """The formula in plain text."""
-        return f"{_factor(self.reg)}tr({M})"
+        return f"{weight_text(self.reg)}tr({M})"
 
     def weights(self) -> NormWeights:
         """Weight of the trace alone."""
@@ -138,5 +138,6 @@ def best_share(reg: float, value: float, S: Array, G: Array, cone: Cone) -> floa
     return 0.0 if theta * value < 0.0 and cone.largest(-G) <= reg else theta * value
 
 
-def _factor(reg: float) -> str:
+def weight_text(reg: float) -> str:
+    """The weight before a term; empty if it is 1."""
     return "" if reg == 1 else f"{reg:g} "

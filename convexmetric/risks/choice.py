@@ -10,7 +10,7 @@ of three objects chooses one of three pairs, that of the other two. Slopes and d
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -46,6 +46,10 @@ class ChoiceRisk(base.SmoothRisk):
         If a number is out of range, or the comparisons are not whole trials.
     """
 
+    #: The logarithm of the sum is at least the mean of any of the exponents.
+    nonnegative: ClassVar[bool] = True
+    part_kind: ClassVar[str] = "trial"
+
     def __init__(
         self, comparisons: Comparisons, candidates: int, chosen: int = 1, C: float = 1.0, temperature: float = 1.0
     ) -> None:
@@ -80,11 +84,6 @@ class ChoiceRisk(base.SmoothRisk):
         return Described({"kind": "probabilities"}, {"probabilities": total})
 
     @property
-    def nonnegative(self) -> bool:
-        """Always true: the logarithm of the sum is at least the mean of any of the exponents."""
-        return True
-
-    @property
     def unit(self) -> float:
         """C times the number of trials."""
         return self.C * self.parts
@@ -103,11 +102,6 @@ class ChoiceRisk(base.SmoothRisk):
     def parts(self) -> int:
         """Number of trials."""
         return len(self.comparisons) // self.candidates
-
-    @property
-    def part_kind(self) -> str:
-        """Name of a part: a trial."""
-        return "trial"
 
     @property
     def lipschitz(self) -> float:

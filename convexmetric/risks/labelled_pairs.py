@@ -172,15 +172,13 @@ class LabelledPairRisk(Risk, ImageRisk):
         """One squared distance per pair."""
         return float(self.count)
 
+    #: One slack per pair.
+    stated_rows = distances
+
     @property
     def pass_memory(self) -> float:
         """Memory of six blocks of rows, and of the degrees of 32 groups of pairs."""
         return 8.0 * self.parts * (6.0 * BLOCK + 32.0 + 2.0 * self.cone.d)
-
-    @property
-    def stated_rows(self) -> float:
-        """Number of all pairs: one slack each."""
-        return float(self.count)
 
     def value(self, M: Array) -> float:
         """One pass over all pairs; no pass at zero, where every hinge costs its margin."""

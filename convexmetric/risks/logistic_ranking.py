@@ -14,12 +14,11 @@ plane at any metric is a dual point (:class:`~convexmetric.risks.SmoothRisk`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import copy
 from typing import Any, Self
 
 import numpy as np
 
-from convexmetric.arrays import Array
+from convexmetric.arrays import Array, altered
 from convexmetric.comparisons import Block, Rankings, Relevance
 from convexmetric.comparisons.rankings import BLOCK_BYTES
 from convexmetric.comparisons.relevance import places_of
@@ -90,10 +89,7 @@ class LogisticRankingRisk(SmoothQueryRisk):
     def exchanged(self) -> LogisticRankingRisk:
         """Exchange positives and negatives, which changes the sign of every s."""
         lists = self.rankings.relevance.lists(np.arange(self.parts))
-        other = copy(self)
-        other.rankings = copy(self.rankings)
-        other.rankings.relevance = Relevance(*lists[3:], *lists[:3])
-        return other
+        return altered(self, rankings=altered(self.rankings, relevance=Relevance(*lists[3:], *lists[:3])))
 
     def second_derivative(self, M: Array) -> Derivative:
         """The second derivative at ``M``; every application takes one pass over distances and their changes."""
@@ -101,8 +97,7 @@ class LogisticRankingRisk(SmoothQueryRisk):
 
     def second_along(self, B: Array) -> Derivative:
         """The second derivative along a factor, from the images ``B x`` and ``E x`` of queries and items."""
-        images, tangents = copy(self.rankings), copy(self.rankings)
-        images.cone, tangents.cone = Images(B), TangentImages(B)
+        images, tangents = (altered(self.rankings, cone=cone) for cone in (Images(B), TangentImages(B)))
         return self._second(images, B, tangents)
 
     def _second(self, rankings: Rankings, M: Array, tangents: Rankings) -> Derivative:

@@ -339,9 +339,7 @@ class SmoothSeparableRisk(SeparableRisk, base.SmoothRisk):
 
     loss: SmoothLoss
 
-    def described(self) -> Described:
-        """Description of listed comparisons with their smooth loss."""
-        return super().described()
+    described = SeparableRisk.described
 
     def tangent(self, M: Array) -> tuple[float, base.Minorant]:
         """``R(M)`` and the tangent plane, by one forward and one adjoint product."""

@@ -16,7 +16,7 @@ weights, and a second one over the worst alone makes the plane.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -49,6 +49,8 @@ class Worst(Risk):
     InputError
         If parts of the risk are constraints, or the share is not between 0 and 1.
     """
+
+    parts: ClassVar[int] = 1
 
     def __init__(self, risk: Risk, share: float) -> None:
         if risk.hard:
@@ -129,11 +131,6 @@ class Worst(Risk):
     def lipschitz(self) -> float:
         """The constant of the risk, times the largest weight of a part."""
         return self.most * self.risk.lipschitz
-
-    @property
-    def parts(self) -> int:
-        """One."""
-        return 1
 
     @property
     def part_kind(self) -> str:

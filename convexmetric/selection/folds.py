@@ -35,8 +35,6 @@ def dealt(points: Array, labels: np.ndarray, cv: Any, repeats: int, random_state
     """Split rows into (learn, held out), fold by fold; identical rows stay in one fold, unless a splitter is given."""
     from sklearn.model_selection import RepeatedStratifiedKFold
 
-    if len(labels) != len(points):
-        raise InputError(f"y must have one label a point: X has {len(points)} rows, y has {len(labels)}")
     if np.unique(labels).size < 2:
         raise InputError("y has one class only, so that there is nothing to tell apart")
     if hasattr(cv, "split") and not isinstance(cv, str):
@@ -155,9 +153,8 @@ class NestedFolds:
         OutOfTime
             If time runs out: :attr:`done` of the :attr:`solves` were finished.
         """
-        with progress_bar(progress) as bar, warnings.catch_warnings():
-            # No warnings of gaps: they are kept in ``gaps``.
-            warnings.simplefilter("ignore", GapWarning)
+        # No warnings of gaps: they are kept in ``gaps``.
+        with progress_bar(progress) as bar, warnings.catch_warnings(action="ignore", category=GapWarning):
             shown = bar.add_task(what, total=self.solves)
             for out in self.left_out:
                 for at, gap, scores in self.learned(out):

@@ -93,7 +93,8 @@ def held_out(
     >>> scores.folds, scores.retrieval.verdict
     (10, 'helps')
     """
-    points, labels = as_points(X), as_labels(y)
+    points = as_points(X)
+    labels = as_labels(y, len(points))
     check_count(n_neighbors, "n_neighbors")
     check_flag(scale, "scale")
     check_seconds(max_seconds, "max_seconds")
@@ -222,9 +223,8 @@ def fitted_discriminant(X: Array, y: np.ndarray) -> Any:
     """Linear discriminant analysis of scikit-learn, fitted to points and labels."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-    with warnings.catch_warnings():
-        # Collinear columns do not matter for the discriminant directions.
-        warnings.simplefilter("ignore")
+    # Collinear columns do not matter for the discriminant directions.
+    with warnings.catch_warnings(action="ignore"):
         return LinearDiscriminantAnalysis().fit(X, y)
 
 

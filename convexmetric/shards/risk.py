@@ -14,18 +14,17 @@ import os
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from convexmetric import risks
 from convexmetric.arguments import check_count, check_integer
-from convexmetric.arrays import Array
+from convexmetric.arrays import Array, altered
 from convexmetric.deadline import OutOfTime, check_deadline
 from convexmetric.errors import BackendError, DualError, InputError, LostShardsWarning, UnsupportedProblemError
 from convexmetric.measures import measure_named
@@ -72,6 +71,9 @@ class ShardedRisk(risks.Risk):
     '3.2647, 8 shards'
     """
 
+    #: Only nonnegative risks are written.
+    nonnegative: ClassVar[bool] = True
+
     def __init__(self, folder: str | os.PathLike[str], shards: int = SHARDS, cache: int = CACHE_BYTES) -> None:
         check_count(shards, "shards")
         check_integer(cache, 0, np.inf, "cache must be a number of bytes, 0 or more")
@@ -89,9 +91,7 @@ class ShardedRisk(risks.Risk):
 
     def on(self, engine: Any) -> ShardedRisk:
         """Copy the risk, to be evaluated by an engine; see :func:`~convexmetric.shards.as_backend`."""
-        other = copy(self)
-        other.backend = as_backend(engine)
-        return other
+        return altered(self, backend=as_backend(engine))
 
     def here(self) -> risks.Risk:
         """Load the whole risk into the memory of this process, for samples of its queries.
@@ -125,11 +125,6 @@ class ShardedRisk(risks.Risk):
             for piece in self.pieces
         ]
         return sorted(self.table["risk"].items()), self.cone, pieces
-
-    @property
-    def nonnegative(self) -> bool:
-        """True, as only nonnegative risks are written."""
-        return True
 
     @property
     def unit(self) -> float:

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from copy import copy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from convexmetric.arrays import Array
+from convexmetric.arrays import Array, altered
 from convexmetric.described import description
 from convexmetric.errors import InputError
 from convexmetric.files import all_or_nothing, made_folder, written
@@ -207,6 +206,4 @@ def spread(problem: MetricProblem, engine: Any) -> Iterator[MetricProblem]:
             risk = write(risk, folder)
             # So that the certificate needs no pass for it when the time is out.
             risk.known_lipschitz = problem.risk.lipschitz
-        other = copy(problem)
-        other.risk = risk.on(backend)
-        yield other
+        yield altered(problem, risk=risk.on(backend))

@@ -218,19 +218,14 @@ def solve(
     if callback is not None and not callable(callback):
         raise errors.InputError(f"callback must be callable, got {type(callback).__name__}")
     problem = problem.subject_to(constraints, extra_objective)
-    if backend is not None:
-        with SPREADING.open().spread(problem, backend) as there:
-            limits = {"max_iter": max_iter, "max_seconds": max_seconds, "max_memory": max_memory}
-            others = {"callback": callback, "checkpoint": checkpoint, "atol": atol, "start": start}
-            found = solve(there, tol, solver=solver, progress=progress, **limits, **others)  # type: ignore[arg-type]
-        return replace(found, problem=problem)
     chosen = _chosen(solver)
-    file = None if checkpoint is None else Checkpoint(checkpoint, problem)
-    state = None if file is None else file.read()
-
-    with shared_cores(), memory_limit(max_memory), _bar(tol, progress) as display:
-        monitor = Monitor(tol, max_iter, max_seconds, callback, display, file, problem, atol)
-        return solved(problem, chosen, partial(_run, problem, chosen, state, start), monitor)
+    with nullcontext(problem) if backend is None else SPREADING.open().spread(problem, backend) as there:
+        file = None if checkpoint is None else Checkpoint(checkpoint, there)
+        state = None if file is None else file.read()
+        with shared_cores(), memory_limit(max_memory), _bar(tol, progress) as display:
+            monitor = Monitor(tol, max_iter, max_seconds, callback, display, file, there, atol)
+            found = solved(there, chosen, partial(_run, there, chosen, state, start), monitor)
+    return replace(found, problem=problem)
 
 
 def _run(

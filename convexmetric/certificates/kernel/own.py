@@ -34,12 +34,10 @@ class Risk:
         raise NotImplementedError
 
 
-class OwnRisk:
-    """A risk of others as one row, which cannot be split among files."""
+class OneRow:
+    """Base of risks of one row, which cannot be split among files."""
 
-    def __init__(self, rule: Risk, arrays: Arrays, cone: Cone) -> None:
-        self.rule, self.arrays, self.cone, self.rows = rule, arrays, cone, 1
-        self.X, self.dual_keys, self.nonnegative = None, "kind", rule.nonnegative is True
+    rows: int = 1
 
     def __len__(self) -> int:
         return self.rows
@@ -47,6 +45,14 @@ class OwnRisk:
     def part(self, rows: slice) -> Self:
         """The risk itself, or one without its row."""
         return altered(self, rows=rows.stop - rows.start)
+
+
+class OwnRisk(OneRow):
+    """A risk of others."""
+
+    def __init__(self, rule: Risk, arrays: Arrays, cone: Cone) -> None:
+        self.rule, self.arrays, self.cone = rule, arrays, cone
+        self.X, self.dual_keys, self.nonnegative = None, "kind", rule.nonnegative is True
 
     def value(self, factor: Any) -> Ball:
         """Value of R at a metric, or a number above it."""

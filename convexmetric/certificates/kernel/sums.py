@@ -15,7 +15,7 @@ from .errors import NotProven, require_proven, require_valid
 from .files import MAX_SUMMANDS, SUMMAND, Arrays, Table, altered, entry, keys, natural, rational, rules
 from .lists import Choices, ListRisk, Rankings
 from .metrics import Cone, Minorant
-from .own import OwnRisk, Risk
+from .own import OneRow, OwnRisk, Risk
 
 #: Risks whose worst parts the kernel supports.
 OF: dict[str, Any] = {
@@ -23,7 +23,7 @@ OF: dict[str, Any] = {
 }  # fmt: skip
 
 
-class Worst:
+class Worst(OneRow):
     """Mean over the worst share of the queries or comparisons of a risk, times their number (theorem 11): one row."""
 
     wanted, optional, dual_keys, nonnegative = "kind share of", "", "kind bits of", True
@@ -33,14 +33,7 @@ class Worst:
         self.of, share = entry(OF, own, "risk: of")(own, arrays, cone), rational(table["share"], "share")
         require_valid(0 <= share <= 1, "risk: share must be between 0 and 1")
         require_valid(self.of.nonnegative, "risk: of worst parts none may be negative")
-        self.X, self.cap, self.rows = self.of.X, 1 / max(Fraction(1), share * len(self.of)), 1
-
-    def __len__(self) -> int:
-        return self.rows
-
-    def part(self, rows: slice) -> Self:
-        """The risk itself, or one without its row."""
-        return altered(self, rows=rows.stop - rows.start)
+        self.X, self.cap = self.of.X, 1 / max(Fraction(1), share * len(self.of))
 
     def value(self, factor: Array) -> Ball:
         """Value of R at a metric; as weights add up to one, it errs by no more than its parts do."""

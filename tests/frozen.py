@@ -113,8 +113,7 @@ def solved(name, limit=None):
     instance = cm.bench.load_instance(name)
     problem, start = instance.problem(), time.process_time()
     try:
-        with warnings.catch_warnings(), processor_limit(limit):
-            warnings.simplefilter("ignore", cm.errors.GapWarning)
+        with warnings.catch_warnings(action="ignore", category=cm.errors.GapWarning), processor_limit(limit):
             solution = cm.solve(problem, tol=instance.how["tol"])
     except TooLong:
         return None

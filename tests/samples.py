@@ -86,9 +86,8 @@ def as_matrix(lists: list[np.ndarray], n: int) -> np.ndarray:
 def stated(problem: MetricProblem) -> Statement:
     """The compiled statement, solved by CVXPY and CLARABEL; its value is accurate to about 1e-8 relative."""
     statement = problem.statement()
-    with warnings.catch_warnings():
-        # It may end at 1e-9 where 1e-11 was asked for, which is enough here.
-        warnings.simplefilter("ignore", UserWarning)
+    # It may end at 1e-9 where 1e-11 was asked for, which is enough here.
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         statement.problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11, max_iter=500)
     assert statement.problem.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE)
     return statement

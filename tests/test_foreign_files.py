@@ -409,8 +409,7 @@ def rewritten(raw, rng):
 
 @pytest.mark.integration
 def test_only_errors_of_the_package_come_out_of_mutated_files(tmp_path, problem):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         begun = cm.solve(problem, solver="cutting-planes", checkpoint=tmp_path / "state.npz", max_iter=3)
         write_solution(tmp_path / "solution.npz", begun)
         cm.evaluation.SimilarityOperator.of(begun).save(tmp_path / "operator.npz")

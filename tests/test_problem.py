@@ -355,8 +355,7 @@ def test_files_of_as_many_coordinates_as_features_are_of_the_features(kind, tmp_
     np.testing.assert_array_equal(read_metric(path), solution.M)
     assert cm.audit(problem, read_metric(path), reference=solution).suboptimality <= 2e-6
     assert read_certificate(path, problem).gap == pytest.approx(solution.gap, abs=1e-9)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         again = cm.solve(problem, start=solution, max_iter=1)
     assert again.upper_bound <= solution.upper_bound * (1.0 + 1e-7)
 

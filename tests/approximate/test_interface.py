@@ -58,8 +58,7 @@ def solver_of(name, **more):
 
 
 def solve(problem, solver, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         return cm.solve(problem, 1e-12, solver=solver, **options)
 
 

@@ -68,8 +68,7 @@ def test_value_and_gradient_are_those_of_the_metric(name):
 def test_enough_rows_come_near_the_optimum_of_the_convex_problem(name):
     problem = PROBLEMS[name]()
     exact = cm.solve(problem, tol=1e-5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         found = cm.solve(
             problem, solver=cm.approximate.LowRankDescent(problem.cone.d, random_state=0, widths=8, steps=300)
         )
@@ -91,8 +90,7 @@ def test_too_few_rows_are_told_by_the_gap():
 
 
 def test_the_same_seed_is_the_same_descent():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         first, again = (
             cm.solve(labelled(), tol=1e-9, solver=cm.approximate.LowRankDescent(4, random_state=5), max_iter=2)
             for _ in range(2)

@@ -48,8 +48,7 @@ PROBLEMS = {
 
 
 def solve(problem, tol=1e-3, **settings):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         return cm.solve(problem, tol, solver=cm.approximate.StochasticBatch(**{"random_state": 0} | settings))
 
 

@@ -38,8 +38,7 @@ def regression(loss, penalty="frobenius", reg=0.1):
 
 
 def solve(instance, tol=1e-6, **settings):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         settings = {"vectors": 10, "steps": 50_000, "refresh": 20, "random_state": 0} | settings
         return cm.solve(instance, tol, solver=cm.approximate.StochasticFactors(**settings))
 
@@ -277,8 +276,7 @@ def test_a_checkpoint_takes_up_the_same_steps(tmp_path, n_pairs):
     path = tmp_path / "state.npz"
     instance = problem(n_pairs)
     solver = cm.approximate.StochasticFactors(vectors=5, steps=20_000, random_state=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         whole = cm.solve(instance, 1e-9, solver=solver)
         part = cm.solve(instance, 1e-9, solver=solver, max_iter=5, checkpoint=path)
         rest = cm.solve(instance, 1e-9, solver=solver, checkpoint=path)

@@ -67,8 +67,7 @@ def test_the_first_step_keeps_what_the_first_batch_spans():
 
 def test_it_ends_where_the_factor_overflows():
     problem = labelled(reg=1e-6)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         found = cm.solve(problem, solver=cm.approximate.StochasticLowRank(4, batch=20, epochs=3, random_state=0))
     assert found.history[-1].details["passes"] < 3
     assert np.isfinite(found.upper_bound)

@@ -83,8 +83,7 @@ def test_the_default_certifies_the_optimum_of_the_statement(name):
 @pytest.mark.parametrize("name", names())
 def test_a_second_conic_solver_finds_the_same_optimum(name):
     stated = instance(name).statement().problem
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         stated.solve(solver="SCS", eps_abs=1e-9, eps_rel=1e-9, max_iters=200_000)
     # SCS ends at its limit where there are exponential cones.
     assert stated.value == pytest.approx(conic(name).optimum, rel=1e-4)
@@ -103,8 +102,7 @@ def test_the_objective_is_the_statements_value_at_any_metric(name):
         if not np.isfinite(expected):
             continue
         at.value = M
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
             pinned.solve(solver="CLARABEL")
         assert pinned.value == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
@@ -461,8 +459,7 @@ def test_every_solver_ends_between_the_bounds(name):
     for word, solver in every_solver().items():
         exact = "approximate" not in type(solver).__module__
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", GapWarning)
+            with warnings.catch_warnings(action="ignore", category=GapWarning):
                 found = cm.solve(problem, tol=1e-5, solver=solver, max_iter=ITERATIONS if exact else STEPS)
         except UnsupportedProblemError:
             # The other way round a prior may be split off first.

@@ -23,8 +23,7 @@ def whole(problem, constraints=None, extra=None):
     objective = statement.problem.objective.expr + (0 if extra is None else extra(statement.metric))
     more = [] if constraints is None else constraints(statement.metric)
     stated = cp.Problem(cp.Minimize(objective), statement.problem.constraints + more)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         return stated.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
 
 

@@ -502,8 +502,7 @@ def threshold(price):
 def test_a_cheap_variable_is_proven_beside_large_ones(tmp_path):
     problem = threshold(1e-9)
     solution = cm.solve(problem, tol=1e-6)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=solution)
     # Rounding takes less than the gap that was asked for.
     assert verdict.gap < 2e-6
@@ -519,8 +518,7 @@ def test_a_proof_that_is_weaker_than_the_solution_is_warned_of(tmp_path):
         verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=replace(honest, dual=weaker.dual))
     assert f"{verdict.gap:.1e}" in str(caught[0].message)
     assert f"{honest.gap:.1e}" in str(caught[0].message)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         assert cm.write_certificate(tmp_path / "c.npz", problem, solution=weaker).gap == pytest.approx(
             weaker.gap, rel=1e-6
         )
@@ -591,8 +589,7 @@ def _held_by_data(kind, seed):
 def test_what_the_data_alone_hold_is_proven_as_well_as_it_is_solved(kind, tmp_path):
     closed = 0
     for seed in range(8):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", GapWarning)
+        with warnings.catch_warnings(action="ignore", category=GapWarning):
             solution = cm.solve(_held_by_data(kind, seed), tol=1e-7)
         if solution.status == "optimal":
             closed += 1

@@ -24,8 +24,7 @@ def drawn(n=200, d=4, seed=0):
 def unflattened(X):
     """Without a warning and as it came."""
     data = table(X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         return cm.datasets.flattened(data) is data
 
 
@@ -139,8 +138,7 @@ def test_weights_of_features_and_flattened_points_are_left_as_they_are():
     X, y = summed(60, 4)
     with pytest.warns(UserWarning, match="datasets"):
         flat = cm.datasets.flattened(table(X)).X
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         cm.MLR(tol=1e-2, diagonal=True).fit(X, y)
         cm.MLR(tol=1e-2).fit((flat - flat.mean(axis=0)) / flat.std(axis=0), y)
 

@@ -163,9 +163,8 @@ def test_frames_keep_their_names(name):
     assert list(images.columns) == list(estimator.get_feature_names_out())
     assert images.columns[0] == type(estimator).__name__.lower() + "0"
     if name != "cross-modal":
-        with warnings.catch_warnings():
-            # Points of tuples have no names to compare.
-            warnings.simplefilter("error")
+        # Points of tuples have no names to compare.
+        with warnings.catch_warnings(action="error"):
             estimator.pair_distance(X[:4].reshape(2, 2, 13))
     # Scores do not depend on what transform gives.
     assert estimator.score(frame, NAMES) == pytest.approx(fitted(name).score(X, NAMES), abs=0.02)
@@ -307,8 +306,7 @@ def test_verbose_shows_the_bounds_closing(capfd):
 )
 def test_random_states_repeat_themselves(estimator):
     seeds = (0, 0, 1, np.random.RandomState(4), np.random.RandomState(4), np.random.default_rng(2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         a, same, other, b, same_b, c = (clone(estimator).set_params(random_state=s).fit(X, Y) for s in seeds)
     np.testing.assert_array_equal(a.components_, same.components_)
     np.testing.assert_array_equal(b.components_, same_b.components_)
@@ -373,8 +371,7 @@ def test_parameters_print_as_json():
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_fits_repeat_unless_they_are_asked_to_draw_anew(estimator):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         first, again, seeded = (
             clone(estimator).set_params(**seed).fit(X, Y).components_ for seed in ({}, {}, {"random_state": 0})
         )

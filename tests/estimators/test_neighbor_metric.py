@@ -160,8 +160,7 @@ def test_labels_of_no_meaning_leave_euclidean_distance():
 
 @pytest.mark.parametrize("seconds", [1e-3, 0.05])
 def test_without_time_to_choose_it_is_euclidean_and_says_how_long_it_takes(seconds):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         metric = cm.NeighborMetric(max_seconds=seconds).fit(X, Y)
     assert not metric.kept_
     assert metric.held_out_ is None
@@ -214,8 +213,7 @@ def test_euclidean_distance_of_many_features_is_of_all_of_them():
     points = np.random.default_rng(0).normal(size=(60, 130))
     points[:, 7] = 1.0
     metric = cm.NeighborMetric(max_seconds=1e-3, tol=1e-2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         metric.fit(points, np.repeat([0, 1], 30))
     assert not metric.kept_
     np.testing.assert_array_equal(metric.components_, metric.components_[0, 0] * np.diag(np.arange(130) != 7))
@@ -424,8 +422,7 @@ def test_it_is_a_classifier_and_a_step_before_others():
 
 
 def test_euclidean_distance_predicts_as_well():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         metric = cm.NeighborMetric(max_seconds=1e-3).fit(X, Y)
     np.testing.assert_array_equal(metric.predict(X), KNeighborsClassifier(3).fit(X, Y).predict(X))
 

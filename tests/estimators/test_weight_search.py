@@ -116,8 +116,7 @@ def test_the_limit_is_for_choice_and_fit_together():
 
 def test_values_that_were_not_solved_are_not_chosen():
     search = cm.WeightSearch(cm.MLR(tol=1e-12), max_seconds=0.05)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         search.fit(X, Y)
     assert search.path_ is None
     assert search.reason_.startswith("not enough time: the choice of C takes more than")

@@ -192,8 +192,7 @@ def test_it_agrees_with_cvxpy(backend, options):
         "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000},
     }[backend]
     statement = problem.statement().problem
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         statement.solve(solver=getattr(cp, backend), **tight)
     solution = cm.solve(problem, 1e-8)
     assert statement.value == pytest.approx(solution.upper_bound, rel=1e-6)

@@ -23,8 +23,7 @@ VALUES = [0.9, 0.8, 0.7, 0.1, 0.2, 0.0]
 
 
 def solved(program):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         return program.solve(solver=cp.CLARABEL, **TIGHT)
 
 

@@ -146,8 +146,7 @@ def test_the_certified_optimum_is_that_of_the_papers_problem(backend, norm, marg
         V = np.linalg.cholesky(KERNELS[kernel](X, X))
         V = V[i] - V[j]
     statement = naive(lambda A: cp.sum(cp.multiply(V @ A, V), axis=1), r, weights, margin, norm, 0.3, V.shape[1], m)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         statement.solve(solver=backend, **OPTIONS[backend])
     solution = cm.solve(problem, 1e-7)
     assert solution.status == "optimal"

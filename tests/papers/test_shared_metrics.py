@@ -75,8 +75,7 @@ SOLVERS = ["dual-ascent", "interior-point", "cutting-planes", "cutting-planes-pl
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_all_solvers_that_take_it_agree(problem, solver):
     best = cm.solve(problem)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cm.errors.GapWarning)
+    with warnings.catch_warnings(action="ignore", category=cm.errors.GapWarning):
         other = cm.solve(problem, solver=solver, tol=1e-4, max_seconds=20.0)
     assert other.lower_bound <= best.upper_bound
     assert best.lower_bound <= other.upper_bound

@@ -264,8 +264,7 @@ def test_words_formula_and_fingerprint():
 
 def test_under_a_kernel_it_is_on_the_span():
     problem = ranking(kernel="rbf", prior="identity")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         solution = cm.solve(problem, tol=1e-5)
     assert solution.gap <= 1e-5
     wide = cm.RankingProblem.from_labels(

@@ -201,8 +201,7 @@ def test_queries_that_are_documents_are_not_in_their_own_lists(side, unjudged):
 
 
 def test_a_limit_on_time_ends_it_in_good_order():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cm.errors.GapWarning)
+    with warnings.catch_warnings(action="ignore", category=cm.errors.GapWarning):
         adapter = cm.RetrievalAdapter("AP", tol=1e-6, max_seconds=0.5).fit(CORPUS, ASKED, QRELS, **IDS)
     assert np.isfinite(adapter.held_out_.deciding.after).all()
     assert adapter.components_.shape == (8, 8)

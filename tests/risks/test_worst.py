@@ -125,8 +125,7 @@ def test_optima_are_those_of_cvxpy(name, share):
     solution = cm.solve(problem, tol=1e-7)
     M = cp.Variable((3, 3), PSD=True)
     program = cp.Problem(cp.Minimize(stated_by_hand(risk, M) + 0.2 * cp.sum_squares(M)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         program.solve(solver="CLARABEL")
     assert solution.gap <= 1e-7
     assert program.value == pytest.approx(solution.upper_bound, rel=1e-5)

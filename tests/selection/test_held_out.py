@@ -235,8 +235,7 @@ def test_folds_of_labels_of_their_own_are_refused():
 
 
 def test_few_rows_of_a_class_are_no_warning():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         cm.held_out(Columns(), X[:100], np.r_[Y[:97], ["a", "b", "b"]], repeats=1)
 
 

@@ -82,8 +82,7 @@ def test_nothing_is_measured_where_there_is_no_choice(monkeypatch):
 
 @pytest.mark.parametrize("limit", [0.01, 0.3, 1.0])
 def test_bounds_are_finite_and_no_worse_than_those_of_simple_metrics_after_any_limit(ranking, limit):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cm.errors.GapWarning)
+    with warnings.catch_warnings(action="ignore", category=cm.errors.GapWarning):
         solution = cm.solve(ranking, max_seconds=limit)
     assert 0.0 <= solution.lower_bound <= solution.upper_bound < math.inf
     for simple in (ranking.cone.zeros(), 0.1 * ranking.cone.identity()):

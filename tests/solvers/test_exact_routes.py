@@ -44,8 +44,7 @@ def test_statement_and_solver_agree_to_a_millionth(kind):
     assert solution.status == "optimal"
     for backend, options in TIGHT.items():
         statement = problem.statement().problem
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
             statement.solve(solver=backend, **options)
         assert statement.value == pytest.approx(solution.upper_bound, rel=1e-6)
 
@@ -110,8 +109,7 @@ def test_dropping_cuts_keeps_fewer_of_them():
 def test_an_unreachable_tolerance_ends_by_itself(kind):
     solvers = ["cutting-planes"] + ([] if kind == "ranking" else ["interior-point"])
     for solver in solvers:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", GapWarning)
+        with warnings.catch_warnings(action="ignore", category=GapWarning):
             solution = cm.solve(thirty_points(kind), tol=1e-300, solver=solver, max_iter=2000)
         # Bounds may meet exactly in float64; else the solver gives up, long before the limit.
         assert solution.status == ("optimal" if solution.gap <= 1e-300 else "stalled")
@@ -135,8 +133,7 @@ def test_conic_solvers_on_everything_installed():
     for backend in cm.solvers.CONIC_SOLVERS:
         if backend.upper() not in cp.installed_solvers():
             continue
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", GapWarning)
+        with warnings.catch_warnings(action="ignore", category=GapWarning):
             solution = cm.solve(problem, solver=backend)
         assert solution.solver == backend
         assert solution.lower_bound <= optimum * (1 + 1e-7)

@@ -50,8 +50,7 @@ def hopeless():
 def test_the_first_step_is_what_the_default_runs_first(name):
     problem = cm.load_problem(name)
     explanation = cm.explain(problem)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cm.errors.GapWarning)
+    with warnings.catch_warnings(action="ignore", category=cm.errors.GapWarning):
         assert cm.solve(problem, max_iter=1).turns[0].solver == explanation.chosen == explanation.steps[0].name
     assert explanation.memory == explanation.steps[0].solver.memory(problem)
     assert 1e4 < explanation.memory < 1e9
@@ -146,8 +145,7 @@ MEASURED = [
 
 def peak_of_solve(name, solver):
     """Bytes of a solve, of a problem that is loaded anew after compiled code is."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cm.errors.GapWarning)
+    with warnings.catch_warnings(action="ignore", category=cm.errors.GapWarning):
         cm.solve(cm.load_problem(name), solver=solver, max_iter=2)
         problem = cm.load_problem(name)
         gc.collect()

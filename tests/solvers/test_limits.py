@@ -268,15 +268,13 @@ def test_the_least_of_all_limits_on_memory_counts(monkeypatch, tmp_path):
 
 def test_a_long_solve_says_so_and_a_small_or_limited_one_does_not(monkeypatch):
     problem = cm.RankingProblem.from_labels(X, WINE.y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", LongSolveWarning)
+    with warnings.catch_warnings(action="error", category=LongSolveWarning):
         cm.solve(problem, 0.1)
     monkeypatch.setattr(costs, "MANY_DISTANCES", 1)
     monkeypatch.setattr(costs, "pass_seconds", lambda problem: 100.0)
     with pytest.warns(LongSolveWarning, match=r"take 2.8 h. max_seconds"):
         cm.solve(problem, 0.1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", LongSolveWarning)
+    with warnings.catch_warnings(action="error", category=LongSolveWarning):
         cm.solve(problem, 0.1, max_iter=3)
 
 

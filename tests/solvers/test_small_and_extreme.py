@@ -52,8 +52,7 @@ PROBLEMS = {
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_tiny_and_degenerate_problems_are_solved(name):
     problem = PROBLEMS[name]()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
+    with warnings.catch_warnings(action="error", category=RuntimeWarning):
         solution = cm.solve(problem)
     assert solution.status == "optimal"
     optimum = clarabel(problem)

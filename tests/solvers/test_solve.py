@@ -82,8 +82,7 @@ def test_ctrl_c_keeps_the_best_certified_solution(ranking):
 
 
 def test_the_progress_bar_goes_to_standard_error(ranking, capsys):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         cm.solve(ranking, max_iter=3, progress=True)
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -39,8 +39,7 @@ def printed(problem, epsilon, passes=400):
 )
 def test_the_gap_is_at_most_C_epsilon_as_that_of_the_printed_rule(measure, C, epsilon):
     problem = ranking(C, measure)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         solution = cm.solve(problem, tol=1e-9, solver=cm.solvers.CuttingPlanes.plain(epsilon))
     assert solution.status == "optimal"
     assert solution.atol == pytest.approx(C * epsilon)

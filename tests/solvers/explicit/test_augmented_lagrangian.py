@@ -103,8 +103,7 @@ def crowd(count=20_000, n=300, d=60):
 def test_the_optimum_is_that_of_the_statement(name, rows, monkeypatch):
     monkeypatch.setattr(augmented_lagrangian, "WORKING_SET", rows)
     problem = PROBLEMS[name]()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
+    with warnings.catch_warnings(action="error", category=RuntimeWarning):
         # A set of 20 is hundreds of times smaller than any in use: rounding of some processors takes the last digit.
         solution = cm.solve(problem, tol=1e-5 if rows == 20 else 1e-6, solver="augmented-lagrangian")
     assert solution.status == "optimal"
@@ -149,8 +148,7 @@ def test_random_problems_end_at_the_optimum_of_the_interior_point(seed, n, d, co
 def test_every_comparison_may_have_a_weight_and_a_margin_of_its_own():
     loss = BoxLoss.hinge(WEIGHTS, 0.5 + WEIGHTS)
     problem = MetricProblem(SeparableRisk(Triplets(X, TRIPLETS, NonnegativeDiagonal(D)), loss), SquaredFrobenius(1.0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
+    with warnings.catch_warnings(action="error", category=RuntimeWarning):
         ours = cm.solve(problem, solver="augmented-lagrangian")
     assert ours.status == "optimal"
     reference = cm.solve(problem, solver="interior-point")

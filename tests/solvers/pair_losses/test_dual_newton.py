@@ -52,8 +52,7 @@ def test_its_bounds_hold_clarabels_optimum(kind, regularizer, seed):
     """In few features it may end early; what it certifies is true, and the default goes on from there."""
     problem = made(seed, kind, regularizer)
     expected = cm.solve(problem, 1e-6, solver="clarabel")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         solution = cm.solve(problem, 1e-7, solver="dual-newton")
     assert solution.upper_bound >= expected.lower_bound
     assert solution.lower_bound <= expected.upper_bound
@@ -107,8 +106,7 @@ def test_it_ends_when_told_to(monkeypatch):
     with pytest.warns(GapWarning):
         assert cm.solve(made(0), 1e-12, solver="dual-newton", max_iter=2).iterations == 2
     monkeypatch.setattr("convexmetric.solvers.pair_losses.dual_newton.MAX_STEPS", 1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         assert cm.solve(made(0), 1e-12, solver="dual-newton").iterations == 1
 
 

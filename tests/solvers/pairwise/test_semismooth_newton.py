@@ -65,8 +65,7 @@ def test_any_scale_of_points_and_weight(seed, weight, scale, diagonal):
     rng = np.random.default_rng(seed)
     X = 10.0**scale * rng.standard_normal((10, 3))
     problem = cm.TripletProblem(X, random_triplets(rng, 10, 25), reg=10.0**weight, diagonal=diagonal)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         solution = cm.solve(problem, tol=1e-6)
     assert abs(solution.gap) <= 1e-5
 
@@ -151,7 +150,6 @@ def test_margins_that_the_prior_keeps_end_a_path_without_an_error():
     y = np.repeat([0, 1, 2], 10)
     X = 0.01 * rng.normal(size=(30, 2)) + 10.0 * np.eye(3)[y][:, :2]
     problem = cm.TripletProblem.from_labels(X, y, n_same=3, n_other=3, prior=np.eye(2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         solutions = cm.solve_path(problem, reg=[1.0, 1e-2], tol=1e-2)
     assert all(solution.upper_bound <= 1e-12 and solution.lower_bound <= solution.upper_bound for solution in solutions)

@@ -44,8 +44,7 @@ def test_it_agrees_with_cutting_planes(C):
 
 def test_lists_with_a_linear_term():
     problem = triplets()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         found = cm.solve(problem, solver=NAME)
     planes = cm.solve(problem, solver="cutting-planes")
     assert found.gap < 1e-2

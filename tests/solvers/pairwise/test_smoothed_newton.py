@@ -50,8 +50,7 @@ def test_where_no_metric_gains_anything_one_pass_proves_it(scale, C):
 @pytest.mark.parametrize("name", list(PROBLEMS))
 def test_both_ways_agree(name):
     problem = PROBLEMS[name]()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         direct = cm.solve(problem, solver=SmoothedNewton())
     planes = cm.solve(problem, solver="cutting-planes")
     # With a handful of pairs in all there are too few on the kink for a second derivative.

@@ -26,8 +26,7 @@ def wine(C=100.0, measure="auc", **options):
 
 
 def stopped(problem, path, passes, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         return cm.solve(problem, max_iter=passes, checkpoint=path, **options)
 
 

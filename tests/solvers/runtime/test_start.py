@@ -71,8 +71,7 @@ FAMILIES = {
 
 def solved(problem, solver, tol=TOL, **options):
     """A solution, which may end early: a family need not close the gap of every small problem."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         return cm.solve(problem, tol, solver=solver, **options)
 
 

@@ -43,8 +43,7 @@ def triplets(regularizer, G=None, d=5, diagonal=False):
 
 
 def solve(problem, solver, tol=1e-6, **limits):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(action="ignore", category=GapWarning):
         return cm.solve(problem, tol, solver=solver, **limits)
 
 
@@ -272,8 +271,7 @@ def test_steps_that_overflow_are_refused_without_a_warning(seed):
     X, cone = 100.0 * rng.standard_normal((20, 4)), PSDCone(4)
     rows = np.array([rng.choice(20, 3, replace=False) for _ in range(40)])
     problem = cm.MetricProblem(SmoothSeparableRisk(Triplets(X, rows, cone), Exponential()), Trace(1.0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
+    with warnings.catch_warnings(action="error", category=RuntimeWarning):
         solution = cm.solve(problem, 1e-6, solver="low-rank-newton", max_iter=100)
     assert solution.status == "optimal"
 

@@ -116,7 +116,13 @@ MISTAKES = {
     "02_kernel": [
         ("squared_distances", "2.0 * K", "K", "comes twice"),
         ("coordinates", "np.sqrt(values[kept])", "values[kept]", "roots"),
-        ("coordinates", "values > 1e-10 * values[-1]", "values > -1.0", "Leave eigenvalues that are zero out"),
+        # Zero up to rounding may be below zero, which has no root.
+        (
+            "coordinates",
+            "values > 1e-10 * values[-1]",
+            "(values := abs(values)) >= 0.0",
+            "Leave eigenvalues that are zero",
+        ),
         ("operator", "E = Z @ np.linalg.inv(Z.T @ Z)", "E = Z", "Z M Z^T"),
         ("transform", "k - K.mean(axis=0)", "k", "mean of the old points"),
         ("transform", "@ Z @ np.linalg.inv(Z.T @ Z)", "@ Z", "not the identity"),

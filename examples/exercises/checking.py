@@ -140,7 +140,7 @@ def numbers(found: Any, shape: tuple[int, ...], what: str = "the answer") -> np.
     if not np.isfinite(values).all():
         raise Wrong(
             f"{what}: expected finite numbers; yours has nan or infinity",
-            "Is something divided by zero, or a log of it?",
+            "Is something divided by zero, or a log of it, or the root of a number that rounding made negative?",
         )
     return values
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -156,18 +157,29 @@ class MLR(MetricEstimator):
         )
         return self._learn(problem, rng)._finished()
 
-    def fit_qrels(self, corpus: Any, queries: Any, qrels: Any, **settings: Any) -> Self:
+    def fit_qrels(
+        self,
+        corpus: Any,
+        queries: Any,
+        qrels: Any,
+        *,
+        corpus_ids: Iterable[Any] | None = None,
+        query_ids: Iterable[Any] | None = None,
+        unjudged: str = "irrelevant",
+        relevant_from: int | Iterable[int] = 1,
+        mined: int = 100,
+        **settings: Any,
+    ) -> Self:
         """Learn from vectors of documents and queries, and judgements by identifier.
 
         Parameters
         ----------
         corpus, queries : (n, d) and (n_q, d) arrays
             Vectors of documents and queries.
-        qrels
-            Judgements, as for :meth:`RankingProblem.from_qrels <convexmetric.RankingProblem.from_qrels>`.
+        qrels, corpus_ids, query_ids, unjudged, relevant_from, mined
+            As for :meth:`RankingProblem.from_qrels <convexmetric.RankingProblem.from_qrels>`.
         **settings
-            Its options that are not parameters of the estimator: ``corpus_ids``, ``query_ids``, ``unjudged``,
-            ``relevant_from``, ``mined`` and ``skip_incomplete``.
+            Other options of it that are not parameters of the estimator, such as ``skip_incomplete``.
 
         Raises
         ------
@@ -178,7 +190,17 @@ class MLR(MetricEstimator):
         rng = self._begin()
         points = self._points(corpus, reset=True)
         asked = self._flattened(self._points(queries))
-        problem = RankingProblem.from_qrels(points, asked, qrels, **self._options(*OPTIONS) | settings)
+        problem = RankingProblem.from_qrels(
+            points,
+            asked,
+            qrels,
+            corpus_ids=corpus_ids,
+            query_ids=query_ids,
+            unjudged=unjudged,
+            relevant_from=relevant_from,
+            mined=mined,
+            **self._options(*OPTIONS) | settings,
+        )
         return self._learn(problem, rng)._finished()
 
     def score(self, X: Any, y: Any = None) -> float:

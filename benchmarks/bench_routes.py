@@ -200,14 +200,15 @@ def fit(files: list[Path]) -> dict[str, Any]:
         weights = b[: len(centre)] / spread
         weights[0] -= float(centre @ weights)
         name = "conic" if solver == CONIC else solver
-        table[name] = {
+        table[name] = forecasts.table()[name] | {
             "weights": [round(float(value), 4) for value in weights],
             "risks": dict(zip(risks, np.round(b[len(centre) :], 4).tolist(), strict=True)),
             "early": early(mine) or forecasts.table()[name]["early"],
         }
     # Too few problems are large enough for it; it is taken where a pass is long, and needs few over all data.
-    planes = table["cutting-planes"]["weights"]
-    table["sampled-cutting-planes"] = table["cutting-planes"] | {"weights": [round(planes[0] - 0.5, 4), *planes[1:]]}
+    planes, sampled = table["cutting-planes"], forecasts.table()["sampled-cutting-planes"]
+    weights = [round(planes["weights"][0] - 0.5, 4), *planes["weights"][1:]]
+    table["sampled-cutting-planes"] = planes | {"weights": weights, "passes": sampled["passes"]}
     return table
 
 

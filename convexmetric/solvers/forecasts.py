@@ -36,19 +36,15 @@ FITTED_GAP, EARLY_GAP = 1e-4, 0.1
 SHORTEST, LONGEST = 1e-3, 1e6
 #: Distances of a pass that are more than in all but a few problems of the fit, seconds of one, and queries of a sample.
 LONG_PASS, SECONDS, SAMPLE = 4e6, 1.5e-8, 500
-#: Passes to a gap of 1e-2 over made letters of 4,000 to 20,000 rows: over all queries, over a sample of so many, and
-#: over the sample for each feature.
-PASSES = {
-    "smoothed-newton": (8.0, 0.0, 0.0),
-    "smoothed-low-rank": (10.0, 0.0, 0.0),
-    "sampled-cutting-planes": (3.0, 40.0, 2.5),
-    "cutting-planes": (25.0, 0.0, 0.0),
-}
 
 
 @cache
 def table() -> dict[str, Any]:
-    """The fitted numbers by solver: weights of :func:`features`, an addition for every class of risks, ``early``."""
+    """Numbers by solver: weights of :func:`features`, an addition for every class of risks, ``early``, and ``passes``.
+
+    The last are the passes to a gap of 1e-2 over made letters of 4,000 to 20,000 rows: over all queries, over a sample
+    of ``SAMPLE``, and over the sample for each feature.
+    """
     text = files(__package__).joinpath("forecasts.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
@@ -85,12 +81,11 @@ def forecast(solver: str, problem: MetricProblem, share: float | None = None, to
 
 def _least(solver: str, problem: MetricProblem) -> float:
     """Seconds of the passes that a solver takes at least, where they are long and not over short lists."""
-    risk = problem.risk
-    if solver not in PASSES or risk.distances < LONG_PASS or not isinstance(risk, QueryRisk):
+    risk, passes = problem.risk, table()[solver].get("passes")
+    if passes is None or risk.distances < LONG_PASS or not isinstance(risk, QueryRisk):
         return 0.0
     pairs = risk.as_form(PairwiseRisk)
     if solver.startswith("smoothed") and isinstance(pairs, PairwiseRisk) and listable(pairs):
         return 0.0
-    whole, sample, each = PASSES[solver]
-    share = min(1.0, SAMPLE / risk.parts)
+    (whole, sample, each), share = passes, min(1.0, SAMPLE / risk.parts)
     return float(SECONDS * risk.distances * (whole + share * (sample + each * problem.cone.d)))

@@ -216,8 +216,10 @@ def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: Mino
     return made
 
 
-def certify_metric(problem: MetricProblem, M: ArrayLike) -> Certificate:
+def certify_metric(problem: MetricProblem, M: ArrayLike, objective: float | None = None) -> Certificate:
     """Certify a metric alone: an upper bound, with minus infinity as the lower bound.
+
+    Its risk is evaluated, unless ``objective``, less the problem's offset, is known at this very metric and tells it.
 
     Raises
     ------
@@ -228,7 +230,11 @@ def certify_metric(problem: MetricProblem, M: ArrayLike) -> Certificate:
     if problem.cone.violation(metric) > 0.0:
         metric = problem.cone.project(metric)
     metric = problem.regularizer.repair(problem.risk.repair(metric), problem.cone)
-    value, rounding = _upper_bound(problem, metric)
+    known = None
+    if objective is not None and np.array_equal(metric, M):
+        risk, error = risk_of(problem.without_constant(), metric, objective)
+        known = risk + error if error <= NEGLIGIBLE * risk else None
+    value, rounding = _upper_bound(problem, metric, known)
     omega = problem.regularizer
     violation = omega.violation(metric, problem.cone)
     return Certificate(value + rounding, -np.inf, metric, None, omega.grade, violation, rounding)
@@ -247,21 +253,31 @@ def certify_evaluated(problem: MetricProblem, M: Array, value: float | None) -> 
         slopes that the risk has. None if it was not evaluated: then the upper bound is infinite.
     """
     omega = problem.regularizer
-    upper, rounding = (np.inf, 0.0) if value is None else _upper_bound(problem, M, value)
+    upper, rounding = (np.inf, 0.0) if value is None else _upper_bound(problem, M, value, passes=False)
     return Certificate(upper + rounding, -np.inf, M, None, omega.grade, omega.violation(M, problem.cone), rounding)
 
 
-def _upper_bound(problem: MetricProblem, M: Array, known: float | None = None) -> tuple[float, float]:
+def risk_of(problem: MetricProblem, M: Array, objective: float) -> tuple[float, float]:
+    """Risk at a metric of known objective, and its rounding: large if the penalty is."""
+    penalty = problem.penalty(M)
+    linear = 0.0 if problem.G is None else float(np.abs(problem.G).ravel() @ np.abs(M).ravel())
+    sizes = abs(objective) + abs(problem.regularizer.value(M, problem.cone)) + linear
+    return objective - penalty, sum_error(M.size) * sizes
+
+
+def _upper_bound(
+    problem: MetricProblem, M: Array, known: float | None = None, passes: bool = True
+) -> tuple[float, float]:
     """Objective at ``M``, and the amount by which rounding may have put it below the true value.
 
-    The risk is evaluated, unless its value is known.
+    The risk is evaluated, unless its value is known; without ``passes`` nothing else is.
     """
     cone, risk, G = problem.cone, problem.risk, problem.G
     value, penalty = risk.value(M) if known is None else known, problem.penalty(M)
     if not np.isfinite(value + penalty):
         return np.inf, 0.0
     lifted = lift(cone, M)
-    error = _data_error(problem, M, value, lifted, passes=known is None)
+    error = _data_error(problem, M, value, lifted, passes)
     sizes = problem.regularizer.size(M, cone) + abs(problem.constant)
     if G is not None:
         sizes += float(np.abs(G).ravel() @ np.abs(M).ravel())

@@ -21,8 +21,8 @@ from __future__ import annotations
 import numpy as np
 
 from convexmetric.comparisons.relevance import places_of
-from convexmetric.measures.sorting import ascending, first_above, look_up, table_of, take
-from convexmetric.numerics.compiling import compiled
+from convexmetric.measures.sorting import ascending, look_up, table_of, take
+from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 
 #: Longest run that is summed item by item: differences of prefix sums lose digits on short runs.
 SHORT_RUN = 8
@@ -45,11 +45,12 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
         order, x = ascending(given)
         # Negatives beyond all positives have no slope: at a good metric most of them.
         met, last = 0, x[x.size - 1]
-        z_room, met_room = np.empty(far.size), np.empty((far.size, 2), dtype=np.int32)
+        z_room, met_room = np.empty(far.size), np.empty(far.size, dtype=np.int32)
         for j in range(far.size):
-            at = far[j]
-            z_room[met], met_room[met, 0], met_room[met, 1] = values[at], j, at
-            met += not last <= values[at] - reach
+            # Read once: what was just stored is not read back without delay.
+            value = values[far[j]]
+            z_room[met], met_room[met] = value, j
+            met += not last <= value - reach
         changes = np.empty(own_end[row] - own_begin[row])
         for k in range(changes.size):
             i, j = pairs[own_begin[row] + k, 1], pairs[own_begin[row] + k, 2]
@@ -57,10 +58,12 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
         if write:
             # Added to, not set: an item may stand in a list several times.
             values[first[row] : first[row + 1]] = 0.0
-        counts, runs_room = np.empty((3, met), dtype=np.int32), np.empty((met if most else 0, 3), dtype=np.int32)
-        smooth, exact, total, kinks, runs = _row(
-            x, z_room[:met], margin, width, weights[row], write, values, near, order, met_room, counts, runs_room
+        rows, slope = np.empty((4, met), dtype=np.int32), np.empty(met)
+        smooth, exact, total, kinks, short, long = _row(
+            x, z_room[:met], margin, width, weights[row], write, values, near, order, rows, slope
         )
+        for j in range(met if write else 0):
+            values[far[met_room[j]]] += weights[row] * slope[j]
         for k in range(changes.size):
             i, j = pairs[own_begin[row] + k, 1], pairs[own_begin[row] + k, 2]
             total += changes[k]
@@ -70,88 +73,109 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
         sums[row, 2], sums[row, 3] = weights[row] * margin * total, kinks
         if most and kinks and np.isfinite(strides[row]):
             strides[row] = max(1.0, strides[row], kinks / most)
-            _sample(runs_room, runs, order, strides[row], starts[row], found[row])
+            _sample(rows, short, long, met_room, order, strides[row], starts[row], found[row])
 
 
 @compiled
-def _row(x, z, margin, width, weight, write, values, near, order, met, counts, runs_room):
-    """Smoothed and exact sum of a query, sum of its slopes, number of active pairs, and number of their runs."""
+def _row(x, z, margin, width, weight, write, values, near, order, rows, slope):
+    """Smoothed and exact sum of a query, sum of its slopes, number of active pairs, of short runs and of long ones."""
     p, n, low, half = x.size, z.size, x[0], 0.5 * width
-    # Of x - low and of its squares.
-    sums, squares = np.empty(p + 1), np.empty(p + 1)
+    # Of x - low and of its squares; and x, on which a short run goes on.
+    sums, squares, going_on = np.empty(p + 1), np.empty(p + 1), np.empty(p + SHORT_RUN)
     sums[0], squares[0] = 0.0, 0.0
     for i in range(p):
         sums[i + 1] = sums[i] + (x[i] - low)
         squares[i + 1] = squares[i] + (x[i] - low) * (x[i] - low)
-    table = table_of(x)
+    for i in range(going_on.size):
+        going_on[i] = x[min(i, p - 1)]
+    # Negatives become active at run_begin and stop at run_end; of a long run, some hinge is positive from kink on.
+    # Without a width none is active: runs end where they begin.
+    run_end, run_begin, runs, kink, z_of_long = rows[0], rows[1], rows[2], rows[3], np.empty(n)
+    table, short, long = table_of(x), 0, 0
     # Called in one place only, because calls are compiled inline.
-    for side in range(2 if half > 0.0 else 1):
-        look_up(x, table, z, margin + half if side else margin - half, counts[side])
-    # Without a width no pair is active: runs end where they begin.
-    run_end, run_begin, with_run = counts[0], counts[1 if half > 0.0 else 0], counts[2]
-    # For every positive, the number of negatives that become active at it, and of those that stop being active, with
-    # the sum of t at the first and at the last active positive; then the negatives whose slope is 1 from it on.
-    changes = np.empty((p + 1, 5))
-    changes[:] = 0.0
-    # First the part common to all negatives, without a branch; then the runs of those that have one.
-    exact, total, runs, steepness = 0.0, 0.0, 0, 1.0 / width if width > 0.0 else np.inf
+    for side in range(3 if half > 0.0 else 1):
+        shift = margin - half if side == 0 else margin + half if side == 1 else margin
+        # Short runs are listed from the front, long ones from the back: a branch is costly where it is mispredicted.
+        for j in range(n if side == 2 else 0):
+            runs[short], runs[n - 1 - long], z_of_long[long] = j, j, z[j]
+            m = run_end[j] - run_begin[j]
+            short += (m > 0) & (m <= SHORT_RUN)
+            long += m > SHORT_RUN
+        look_up(x, table, z_of_long[:long] if side == 2 else z, shift, rows[3 if side == 2 else side])
+    smooth = exact = _from(z, run_end, sums, margin + low)
+    # For every positive, the sum of t at it of the negatives that become active there, and of those that stop at the
+    # last active one; the numbers of these, and of the negatives whose slope is 1 from it on.
+    changes, numbers = np.empty((2, p + 1)), np.empty((3, p + 1), dtype=np.int32)
+    changes[:], numbers[:] = 0.0, 0
+    total, kinks, steepness = 0.0, 0, 1.0 / width if width > 0.0 else np.inf
     for j in range(n):
-        b, e = run_begin[j], run_end[j]
-        slopes = p - 0.5 * (b + e)
-        exact += sums[p] - sums[e] - (p - e) * (z[j] - margin - low)
-        total += slopes
-        changes[e, 4] += 1.0
-        if write:
-            values[met[j, 1]] += weight * slopes
-        with_run[runs] = j
-        runs += e > b
-    smooth, kinks = exact, 0
-    for r in range(runs):
-        j = with_run[r]
+        slope[j] = p - run_end[j]
+        numbers[2, run_end[j]] += 1
+    for r in range(short + long):
+        j = runs[r if r < short else n - 1 + short - r]
         b, e = run_begin[j], run_end[j]
         m, key, shift = e - b, z[j] - margin, z[j] - margin - low
-        if m <= SHORT_RUN:
-            t, t2 = 0.0, 0.0
-            for i in range(b, e):
-                above = x[i] - key
-                t += above
-                t2 += above * above
-                exact += 0.0 if above < 0.0 else above
+        if r < short:
+            t, t2, hinges = _item_by_item(going_on, b, m, key)
         else:
-            i = first_above(x, np.int64(b), np.int64(e), key)
-            exact += sums[e] - sums[i] - (e - i) * shift
+            i = kink[r - short]
+            hinges = sums[e] - sums[i] - (e - i) * shift
             t = sums[e] - sums[b] - m * shift
             t2 = squares[e] - squares[b] - 2.0 * shift * (sums[e] - sums[b]) + m * shift * shift
-        total += t * steepness
+        exact += hinges
+        own = 0.5 * m + t * steepness
+        slope[j] += own
+        total += own
         smooth += 0.5 * steepness * (t2 + width * t + 0.25 * m * width * width)
         kinks += m
-        changes[b, 0] += 1.0
-        changes[b, 1] += x[b] - key
-        changes[e, 2] += 1.0
-        changes[e, 3] += x[e - 1] - key
-        values[met[j, 1]] += weight * t * steepness
-        if runs_room.size:
-            runs_room[r, 0], runs_room[r, 1], runs_room[r, 2] = met[j, 0], b, e
-    on_kink, t, beyond = 0.0, 0.0, 0.0
-    for i in range(p if write else 0):
-        on_kink -= changes[i, 2]
-        t = t - changes[i, 3] + on_kink * (x[i] - x[i - 1]) if on_kink > 0.0 else 0.0
-        on_kink += changes[i, 0]
-        t += changes[i, 1]
-        beyond += changes[i, 4]
-        values[near[order[i]]] -= weight * (beyond + 0.5 * on_kink + (t * steepness if on_kink > 0.0 else 0.0))
-    return smooth, exact, total, kinks, runs
+        changes[0, b] += x[b] - key
+        changes[1, e] += x[e - 1] - key
+        numbers[0, b] += 1
+        numbers[1, e] += 1
+    on_kink, t, beyond = 0, 0.0, 0
+    for i in range(p):
+        total += numbers[2, i] * (p - i)
+        on_kink -= numbers[1, i]
+        t = t - changes[1, i] + on_kink * (x[i] - x[i - 1]) if on_kink > 0 else 0.0
+        on_kink += numbers[0, i]
+        t += changes[0, i]
+        beyond += numbers[2, i]
+        if write:
+            values[near[order[i]]] -= weight * (beyond + 0.5 * on_kink + (t * steepness if on_kink > 0 else 0.0))
+    return smooth, exact, total, kinks, short, long
+
+
+@compiled_in_any_order
+def _item_by_item(x, begin, m, key):
+    """Sums of ``x_i - key``, of its squares and of its positive parts over a short run, without a branch."""
+    t, t2, hinges = 0.0, 0.0, 0.0
+    for k in range(SHORT_RUN):
+        above = x[begin + k] - key if k < m else 0.0
+        t += above
+        t2 += above * above
+        hinges += above if above > 0.0 else 0.0
+    return t, t2, hinges
+
+
+@compiled_in_any_order
+def _from(z, begins, sums, shift):
+    """``sum_j sum_{i >= begins_j} x_i - (z_j - shift)``, from prefix sums of ``x``."""
+    total, p = 0.0, sums.size - 1
+    for j in range(z.size):
+        total += sums[p] - sums[begins[j]] - (p - begins[j]) * (z[j] - shift)
+    return total
 
 
 @compiled
-def _sample(runs_room, runs, order, stride, start, found):
+def _sample(rows, short, long, met, order, stride, start, found):
     """Sample one in ``stride`` active pairs from the runs."""
     following, seen, taken = np.floor(start * stride), 0, 0
-    for run in range(runs):
-        j, b, e = runs_room[run, 0], runs_room[run, 1], runs_room[run, 2]
+    for r in range(short + long):
+        j = rows[2, r if r < short else rows.shape[1] - 1 + short - r]
+        b, e = rows[1, j], rows[0, j]
         while following < seen + e - b and taken < len(found):
             found[taken, 0] = order[b + np.int64(following) - seen]
-            found[taken, 1] = j
+            found[taken, 1] = met[j]
             taken += 1
             following += stride
         seen += e - b

@@ -19,11 +19,10 @@ import numpy as np
 from convexmetric import errors
 from convexmetric.arrays import Array
 from convexmetric.certificates import Certificate
-from convexmetric.certificates.certificate import certify_evaluated, close_enough, with_dual
+from convexmetric.certificates.certificate import certify_evaluated, close_enough, risk_of, with_dual
 from convexmetric.deadline import OutOfTime, deadline
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Minorant
-from convexmetric.risks.rounding import sum_error
 from convexmetric.solution import Solution
 from convexmetric.solvers.runtime import Monitor, Solver
 from convexmetric.solvers.runtime.baselines import SIMPLE_GRID, SIMPLE_PARTS, best_simple, some_parts
@@ -218,17 +217,10 @@ def _certified_in_haste(problem: MetricProblem, monitor: Monitor, simple: Array 
         dual, point = _nothing(bare)
     made = Certificate(np.inf, -np.inf, M, dual, problem.regularizer.grade, np.inf)
     with suppress(OutOfTime), _until(monitor, monitor.seconds + HASTE):
-        made = certify_evaluated(problem, M, None if value is None else _risk_of(bare, M, value))
+        made = certify_evaluated(problem, M, None if value is None else sum(risk_of(bare, M, value)))
         made = replace(made, dual=dual)
         made = with_dual(problem, made, dual, point)
     return made
-
-
-def _risk_of(problem: MetricProblem, M: Array, value: float) -> float:
-    """Upper bound, with rounding, on the risk at a metric of objective ``value``; loose if the penalty is large."""
-    penalty = problem.regularizer.value(M, problem.cone)
-    linear = 0.0 if problem.G is None else float(np.abs(problem.G).ravel() @ np.abs(M).ravel())
-    return value - problem.penalty(M) + sum_error(M.size) * (abs(value) + abs(penalty) + linear)
 
 
 def _choice(problem: MetricProblem, monitor: Monitor, simple: Array | None) -> tuple[Array, float | None]:

@@ -12,13 +12,12 @@ from catalogue import conic
 
 import convexmetric as cm
 from convexmetric import deadline as deadlines
-from convexmetric.certificates.certificate import certify_evaluated, certify_metric
+from convexmetric.certificates.certificate import certify_evaluated, certify_metric, risk_of
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.deadline import OutOfTime, check_deadline, deadline, until_deadline
 from convexmetric.errors import GapWarning, InputError, LongSolveWarning, UnsupportedProblemError
 from convexmetric.measures import MEASURES
 from convexmetric.solvers.finalize import GRACE_SHARE, LEAST_GRACE
-from convexmetric.solvers.finalize import _risk_of as risk_of
 from convexmetric.solvers.runtime import base, costs, requirements
 
 pytestmark = pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
@@ -104,7 +103,7 @@ def test_rounding_of_a_large_penalty_does_not_understate_the_risk(reg, intra):
         A = rng.standard_normal((13, 13))
         M = prior + size * A @ A.T
         value = problem.value(M)
-        found, risk = risk_of(problem, M, value), problem.risk.value(M)
+        found, risk = sum(risk_of(problem, M, value)), problem.risk.value(M)
         sizes = reg * np.sum(M * M) + abs(problem.cone.inner(problem.G, M)) + abs(value)
         assert risk <= found <= risk + 1e-12 * sizes
 

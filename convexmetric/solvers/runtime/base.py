@@ -108,14 +108,15 @@ class Monitor:
     def certificate(self) -> Certificate:
         """Certificate of the best points so far, cached until one of them changes.
 
-        Weighted cuts need an oracle pass for every metric they were made at, unless the risk itself made them during
-        this run: then their sum is bounded as it is. ``certify`` recomputes them, with the same result.
+        What the risk itself made in this run is bounded as it is: the objective at the best metric, and the sum of
+        weighted cuts, which need an oracle pass for every metric they were made at. ``certify`` recomputes them.
         """
         before = self._certified
         if before is None or before[0] is not self.M or before[1] is not self._dual:
             assert self.problem is not None
             assert self.M is not None
-            upper, dual, point = certify_metric(self.problem, self.M), self.dual_point, self.certain_sums
+            known = self.upper_bound if self.evaluated is not None and self.evaluated[0] is self.M else None
+            upper, dual, point = certify_metric(self.problem, self.M, known), self.dual_point, self.certain_sums
             point = self.problem.risk.minorant(dual) if point is None else point
             self._certified = before = self.M, self._dual, with_dual(self.problem, upper, dual, point)
         return before[2]

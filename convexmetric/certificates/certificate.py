@@ -31,7 +31,7 @@ from convexmetric.problem import AnyProblem, MetricProblem, as_problem
 from convexmetric.regularizers.base import Grade
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import Minorant
-from convexmetric.risks.rounding import error_of_lifted, error_of_products, error_of_sums, lift, sum_error
+from convexmetric.risks.rounding import error_of_lifted, error_of_products, error_of_sums, largest_form, lift, sum_error
 
 #: A positive lower bound below this is set to zero: products behind it may have lost their digits by underflow.
 SMALLEST = 1e-290
@@ -219,7 +219,7 @@ def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: Mino
 def certify_metric(problem: MetricProblem, M: ArrayLike, objective: float | None = None) -> Certificate:
     """Certify a metric alone: an upper bound, with minus infinity as the lower bound.
 
-    Its risk is evaluated, unless ``objective``, less the problem's offset, is known at this very metric and tells it.
+    Its risk is evaluated, unless the objective at ``M``, less the problem's offset, is known and tells it.
 
     Raises
     ------
@@ -230,10 +230,7 @@ def certify_metric(problem: MetricProblem, M: ArrayLike, objective: float | None
     if problem.cone.violation(metric) > 0.0:
         metric = problem.cone.project(metric)
     metric = problem.regularizer.repair(problem.risk.repair(metric), problem.cone)
-    known = None
-    if objective is not None and np.array_equal(metric, M):
-        risk, error = risk_of(problem.without_constant(), metric, objective)
-        known = risk + error if error <= NEGLIGIBLE * risk else None
+    known = None if objective is None else _known_risk(problem, metric, np.asarray(M), objective)
     value, rounding = _upper_bound(problem, metric, known)
     omega = problem.regularizer
     violation = omega.violation(metric, problem.cone)
@@ -263,6 +260,16 @@ def risk_of(problem: MetricProblem, M: Array, objective: float) -> tuple[float, 
     linear = 0.0 if problem.G is None else float(np.abs(problem.G).ravel() @ np.abs(M).ravel())
     sizes = abs(objective) + abs(problem.regularizer.value(M, problem.cone)) + linear
     return objective - penalty, sum_error(M.size) * sizes
+
+
+def _known_risk(problem: MetricProblem, metric: Array, M: Array, objective: float) -> float | None:
+    """Bound the risk at a metric from the objective at M, from which it differs by rounding; None if that is loose."""
+    risk, error = risk_of(problem.without_constant(), M, objective)
+    if not np.array_equal(metric, M):
+        if problem.cone.free or not problem.risk.points:
+            return None
+        error += 4.0 * problem.risk.lipschitz * largest_form(problem.risk.points, metric - M)
+    return risk + error if error <= NEGLIGIBLE * risk else None
 
 
 def _upper_bound(

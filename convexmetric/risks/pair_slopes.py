@@ -22,7 +22,7 @@ import numpy as np
 
 from convexmetric.comparisons.relevance import places_of
 from convexmetric.measures.sorting import ascending, look_up, table_of, take
-from convexmetric.numerics.compiling import compiled, compiled_in_any_order
+from convexmetric.numerics.compiling import compiled
 
 #: Longest run that is summed item by item: differences of prefix sums lose digits on short runs.
 SHORT_RUN = 8
@@ -102,21 +102,28 @@ def _row(x, z, margin, width, weight, write, values, near, order, rows, slope):
             short += (m > 0) & (m <= SHORT_RUN)
             long += m > SHORT_RUN
         look_up(x, table, z_of_long[:long] if side == 2 else z, shift, rows[3 if side == 2 else side])
-    smooth = exact = _from(z, run_end, sums, margin + low)
     # For every positive, the sum of t at it of the negatives that become active there, and of those that stop at the
     # last active one; the numbers of these, and of the negatives whose slope is 1 from it on.
     changes, numbers = np.empty((2, p + 1)), np.empty((3, p + 1), dtype=np.int32)
     changes[:], numbers[:] = 0.0, 0
-    total, kinks, steepness = 0.0, 0, 1.0 / width if width > 0.0 else np.inf
+    exact, total, kinks, steepness = 0.0, 0.0, 0, 1.0 / width if width > 0.0 else np.inf
     for j in range(n):
-        slope[j] = p - run_end[j]
-        numbers[2, run_end[j]] += 1
+        e = run_end[j]
+        slope[j] = p - e
+        numbers[2, e] += 1
+        exact += sums[p] - sums[e] - (p - e) * (z[j] - margin - low)
+    smooth = exact
     for r in range(short + long):
         j = runs[r if r < short else n - 1 + short - r]
         b, e = run_begin[j], run_end[j]
         m, key, shift = e - b, z[j] - margin, z[j] - margin - low
         if r < short:
-            t, t2, hinges = _item_by_item(going_on, b, m, key)
+            t, t2, hinges = 0.0, 0.0, 0.0
+            for k in range(SHORT_RUN):
+                above = going_on[b + k] - key if k < m else 0.0
+                t += above
+                t2 += above * above
+                hinges += above if above > 0.0 else 0.0
         else:
             i = kink[r - short]
             hinges = sums[e] - sums[i] - (e - i) * shift
@@ -143,27 +150,6 @@ def _row(x, z, margin, width, weight, write, values, near, order, rows, slope):
         if write:
             values[near[order[i]]] -= weight * (beyond + 0.5 * on_kink + (t * steepness if on_kink > 0 else 0.0))
     return smooth, exact, total, kinks, short, long
-
-
-@compiled_in_any_order
-def _item_by_item(x, begin, m, key):
-    """Sums of ``x_i - key``, of its squares and of its positive parts over a short run, without a branch."""
-    t, t2, hinges = 0.0, 0.0, 0.0
-    for k in range(SHORT_RUN):
-        above = x[begin + k] - key if k < m else 0.0
-        t += above
-        t2 += above * above
-        hinges += above if above > 0.0 else 0.0
-    return t, t2, hinges
-
-
-@compiled_in_any_order
-def _from(z, begins, sums, shift):
-    """``sum_j sum_{i >= begins_j} x_i - (z_j - shift)``, from prefix sums of ``x``."""
-    total, p = 0.0, sums.size - 1
-    for j in range(z.size):
-        total += sums[p] - sums[begins[j]] - (p - begins[j]) * (z[j] - shift)
-    return total
 
 
 @compiled

@@ -46,6 +46,8 @@ THIN_FROM = 30.0
 DENSE_FROM = 0.05
 #: Share of nonzero weights up to which items are added up one by one. A matrix product takes as long at a third.
 FEW_WEIGHTS = 0.2
+#: Items that are added up together.
+ITEMS = 128
 
 
 class Rankings:
@@ -394,14 +396,15 @@ def _count_sides(begin, end, lists, sides):
 
 @compiled_in_any_order
 def _add_items(begin, end, T, X, products):
-    """Add up the items of every query with nonzero weights, times these."""
-    for row in range(begin, end):
-        total = products[row]
-        for item in range(T.shape[1]):
-            weight = T[row, item]
-            if weight:
-                for f in range(total.size):
-                    total[f] += weight * X[item, f]
+    """Add up the items of every query with nonzero weights, times these; items stay in the cache for all queries."""
+    for first in range(0, len(X), ITEMS):
+        for row in range(begin, end):
+            total = products[row]
+            for item in range(first, min(first + ITEMS, len(X))):
+                weight = T[row, item]
+                if weight:
+                    for f in range(total.size):
+                        total[f] += weight * X[item, f]
 
 
 @compiled

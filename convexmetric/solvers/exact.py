@@ -81,14 +81,14 @@ class ExactRun:
 
     def __call__(self, monitor: Monitor) -> Steps:
         """Run them until told to stop; where a solver breaks down, another takes over."""
-        problem = self.found.problem
-        if self.timed:
+        problem, fit = self.found.problem, self.within(monitor.seconds_left)
+        # One alone needs no forecast.
+        if self.timed and len(fit) > 1:
             offer_zero(problem, monitor)
             if monitor.reached:
                 return
         found = [
-            Runner(route.solver.name, run, route.seconds(problem, monitor.share, monitor.tol))
-            for route, run in self.within(monitor.seconds_left)
+            Runner(route.solver.name, run, route.seconds(problem, monitor.share, monitor.tol)) for route, run in fit
         ]
         yield from take_turns(found, monitor, in_order=not self.timed)
 
@@ -238,8 +238,9 @@ def offer_zero(problem: MetricProblem, monitor: Monitor) -> None:
     if monitor.M is not None or norms or risk.hard or not risk.points or risk.distances > most:
         return
     M = problem.cone.zeros() if prior is None else risk.repair(problem.cone.project(prior))
-    value = problem.value(M)
-    if 0.0 < value - problem.penalty(M) < np.inf:
+    if problem.held_by_data_alone:
+        monitor.share = 0.0
+    elif 0.0 < (value := problem.value(M)) - problem.penalty(M) < np.inf:
         monitor.tangent(problem, M, value)
 
 

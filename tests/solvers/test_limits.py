@@ -180,6 +180,22 @@ def test_a_value_of_this_run_counts_where_there_is_no_time_for_another():
     assert certify_evaluated(problem, M, None).upper_bound == math.inf
 
 
+def test_a_certificate_evaluates_only_what_the_run_did_not(monkeypatch):
+    problem = cm.RankingProblem.from_labels(X, WINE.y, measure="map", C=10.0)
+    M, value, passes = 0.01 * problem.cone.identity(), problem.risk.value, []
+    objective = problem.value(M)
+    monkeypatch.setattr(problem.risk, "value", lambda M: passes.append(M) or value(M))
+    # The metric is made symmetric, which changes it by rounding.
+    tilted = M + 1e-16 * np.triu(np.ones((13, 13)), 1)
+    bounds = [certify_metric(problem, metric, objective).upper_bound for metric in (M, tilted)]
+    assert not passes
+    assert bounds == pytest.approx([certify_metric(problem, M).upper_bound] * 2, rel=1e-12)
+    # The objective of what is projected says nothing.
+    outside = M - np.diag(np.eye(13)[0])
+    assert certify_metric(problem, outside, objective).upper_bound == certify_metric(problem, outside).upper_bound
+    assert len(passes) == 3
+
+
 @pytest.mark.parametrize("measure", sorted(MEASURES))
 def test_at_zero_numbers_of_items_decide(measure):
     risk = cm.RankingProblem.from_labels(X[:90], WINE.y[:90], measure=measure, C=7.0).risk

@@ -153,6 +153,11 @@ def test_where_the_penalty_is_large_zero_is_certified_without_a_solver():
     assert len(solution.history) == 1
 
 
+def test_the_first_cuts_certify_zero():
+    # Cutting planes alone can solve it; a gap above the tolerance would warn.
+    assert cm.solve(cm.load_problem("ranking-knn-wine-c1"), tol=1e-6).iterations == 1
+
+
 @pytest.mark.parametrize("reg", [1e-3, 1.0, 1e2])
 def test_a_prior_of_zero_has_the_share_of_the_metric_zero(reg):
     risk, shares = cm.load_problem("triplets-wine-10x10-1e-2").risk, []

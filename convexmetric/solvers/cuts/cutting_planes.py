@@ -42,6 +42,7 @@ from convexmetric.arrays import Array
 from convexmetric.cones.base import NO_CONE, Cone
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
+from convexmetric.risks import Minorant
 from convexmetric.solvers.cuts.accelerations import InOut, Interior, Patience
 from convexmetric.solvers.cuts.conic_master import ConicMaster
 from convexmetric.solvers.cuts.dual_masters import DualMaster, NewtonMaster, has_newton_master, near_a_prior
@@ -149,6 +150,10 @@ class CuttingPlanes(Solver):
             between.adapt(metric, cuts, pool)
             fell = _fell(monitor, metric, float(cuts.values.sum()) + problem.penalty(metric))
             pool.add(metric, cuts)
+            if pool.count == pool.n_groups and pool.base is None:
+                # Zero is the first metric; where it is optimal these may prove it.
+                plane = Minorant(cuts.offsets.sum(), pool.total(cuts), pool.sizes.sum(), np.abs(cuts.offsets).sum())
+                monitor.proven(problem, plane, metric, pool.weighted(np.ones(pool.n_groups)))
             if monitor.reached or (monitor.out_of_time and masters.solved):
                 yield {"cuts": len(pool.offsets), "master_iterations": 0}
                 return

@@ -58,7 +58,7 @@ WIDTH_FACTOR = 1.0 / 3.0
 #: Delta of the proximal term on the weights, as a share of the mean curvature of hinges of width one margin.
 PROXIMAL_SHARE = 0.01
 #: Newton steps for one width up to which the next width is smaller.
-FEW_STEPS = 3
+FEW_STEPS = 5
 #: Newton steps for one width at most.
 NEWTON_STEPS = 30
 #: Proximal steps at most.

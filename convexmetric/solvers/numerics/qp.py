@@ -287,10 +287,13 @@ def heavy_start(qp: ConicQP) -> Iterate:
     """A start with Z at the full weight of the rows, for when the usual one stalls.
 
     It is further from the optimum, but multipliers in the middle of their box nearly satisfy the equation for Z however
-    many orders of magnitude lie between the data and the regularizer.
+    many orders of magnitude lie between the data and the regularizer. Where rows cancel the products of U and Z have
+    their share of the value, as those near zero leave no room for steps.
     """
     U, size, load = _euclidean(qp)
-    return _centred(qp, U, max(size, load, 1e-8) * qp.cone.identity())
+    value = qp.primal_value(U, qp.times(U) - qp.b) / (qp.cone.d + len(qp.b) + qp.C.size)
+    share = value / float(U.max()) if np.isfinite(value) else 0.0
+    return _centred(qp, U, max(size, load, share, 1e-8) * qp.cone.identity())
 
 
 def _quadratic_start(qp: ConicQP) -> Iterate:

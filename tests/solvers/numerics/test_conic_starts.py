@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from programs import KINDS, SLACKS, program
+from sklearn.datasets import load_wine
 
+import convexmetric as cm
 from convexmetric.solvers.numerics.interior_point import interior_point
 from convexmetric.solvers.numerics.qp import cold_start, heavy_start, warm_start
 
@@ -36,3 +38,9 @@ def test_a_related_program_starts_on_the_path(kind):
     assert more.cone.smallest(point.U) > 0.0
     assert interior_point(more, 1e-8, start=point).gap <= 1e-8
     assert warm_start(more, []) == (None, -1)
+
+
+def test_a_heavy_start_leaves_room_where_rows_cancel():
+    # Of features in units of their own; the second master ended at a gap of 0.9.
+    problem = cm.RankingProblem.from_labels(*load_wine(return_X_y=True), measure="knn", C=1.0)
+    assert cm.solve(problem, tol=1e-4).status == "optimal"

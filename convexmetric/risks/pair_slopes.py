@@ -78,7 +78,11 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
 
 @compiled
 def _row(x, z, margin, width, weight, write, values, near, order, rows, slope):
-    """Smoothed and exact sum of a query, sum of its slopes, number of active pairs, of short runs and of long ones."""
+    """Smoothed and exact sum of a query, sum of its slopes, number of active pairs, of short runs and of long ones.
+
+    ``rows`` are room for the end and the begin of every negative's run, for the list of negatives that have runs, and
+    for those with long ones; ``slope`` takes the slopes of all.
+    """
     p, n, low, half = x.size, z.size, x[0], 0.5 * width
     # Of x - low and of its squares; and x, on which a short run goes on.
     sums, squares, going_on = np.empty(p + 1), np.empty(p + 1), np.empty(p + SHORT_RUN)

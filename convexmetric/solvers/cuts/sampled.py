@@ -55,7 +55,7 @@ PLANES = CuttingPlanes(drop_after=6)
 #: First rho, in units of the objective at a metric divided by the square of its norm.
 PROXIMITY = 0.1
 #: Relative gap to which the first problem of the sample is solved, before any correction.
-FIRST_ACCURACY = 1e-2
+FIRST_ACCURACY = 2e-3
 #: Fraction of the gap so far to which later problems of the sample are solved; at most ``FIRST_ACCURACY``.
 ACCURACY = 0.02
 #: Shares of a time limit after which the first pass over all queries begins: the first, if the sample's problem is

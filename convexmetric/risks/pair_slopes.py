@@ -59,7 +59,7 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
             # Added to, not set: an item may stand in a list several times.
             values[first[row] : first[row + 1]] = 0.0
         rows, slope = np.empty((4, met), dtype=np.int32), np.empty(met)
-        smooth, exact, total, kinks, short, long = _row(
+        smooth, exact, total, kinks = _row(
             x, z_room[:met], margin, width, weights[row], write, values, near, order, rows, slope
         )
         for j in range(met if write else 0):
@@ -73,12 +73,12 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
         sums[row, 2], sums[row, 3] = weights[row] * margin * total, kinks
         if most and kinks and np.isfinite(strides[row]):
             strides[row] = max(1.0, strides[row], kinks / most)
-            _sample(rows, short, long, met_room, order, strides[row], starts[row], found[row])
+            _sample(rows, met_room[:met], order, strides[row], starts[row], found[row])
 
 
 @compiled
 def _row(x, z, margin, width, weight, write, values, near, order, rows, slope):
-    """Smoothed and exact sum of a query, sum of its slopes, number of active pairs, of short runs and of long ones.
+    """Smoothed and exact sum of a query, sum of its slopes, and number of active pairs.
 
     ``rows`` are room for the end and the begin of every negative's run, for the list of negatives that have runs, and
     for those with long ones; ``slope`` takes the slopes of all.
@@ -153,15 +153,14 @@ def _row(x, z, margin, width, weight, write, values, near, order, rows, slope):
         beyond += numbers[2, i]
         if write:
             values[near[order[i]]] -= weight * (beyond + 0.5 * on_kink + (t * steepness if on_kink > 0 else 0.0))
-    return smooth, exact, total, kinks, short, long
+    return smooth, exact, total, kinks
 
 
 @compiled
-def _sample(rows, short, long, met, order, stride, start, found):
-    """Sample one in ``stride`` active pairs from the runs."""
+def _sample(rows, met, order, stride, start, found):
+    """Sample one in ``stride`` active pairs from the runs of the negatives in turn."""
     following, seen, taken = np.floor(start * stride), 0, 0
-    for r in range(short + long):
-        j = rows[2, r if r < short else rows.shape[1] - 1 + short - r]
+    for j in range(met.size):
         b, e = rows[1, j], rows[0, j]
         while following < seen + e - b and taken < len(found):
             found[taken, 0] = order[b + np.int64(following) - seen]

@@ -237,10 +237,13 @@ def offer_zero(problem: MetricProblem, monitor: Monitor) -> None:
     norms, most = problem.regularizer.chain(problem.cone)[0], SHORT_PASS * min(1.0, monitor.max_seconds or 1.0)
     if monitor.M is not None or norms or risk.hard or not risk.points or risk.distances > most:
         return
-    M = problem.cone.zeros() if prior is None else risk.repair(problem.cone.project(prior))
     if problem.held_by_data_alone:
+        # Without a penalty its share is known.
         monitor.share = 0.0
-    elif 0.0 < (value := problem.value(M)) - problem.penalty(M) < np.inf:
+        return
+    M = problem.cone.zeros() if prior is None else risk.repair(problem.cone.project(prior))
+    value = problem.value(M)
+    if 0.0 < value - problem.penalty(M) < np.inf:
         monitor.tangent(problem, M, value)
 
 

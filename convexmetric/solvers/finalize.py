@@ -120,11 +120,12 @@ def _break_down(chosen: Solver, monitor: Monitor, error: Exception) -> None:
 
 def start_from_nothing(problem: MetricProblem, monitor: Monitor) -> None:
     """Offer the lower bound of every nonnegative risk: no cut has weight, and the risk is at least zero."""
-    if problem.risk.nonnegative:
-        dual, point = _nothing(problem)
-        bound = problem.bound(0.0, point.S, point.S if monitor.M is None else monitor.M)
-        if bound > monitor.lower_bound:
-            monitor.dual(bound, lambda: dual, point)
+    if not problem.risk.nonnegative:
+        return
+    dual, point = _nothing(problem)
+    bound = problem.bound(0.0, point.S, point.S if monitor.M is None else monitor.M)
+    if bound > monitor.lower_bound:
+        monitor.dual(bound, lambda: dual, point)
 
 
 def _nothing(problem: MetricProblem) -> tuple[CutDual, Minorant]:

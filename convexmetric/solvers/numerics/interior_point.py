@@ -164,7 +164,7 @@ def _step(qp: ConicQP, point: Iterate, margins: Array) -> Iterate:
     total = float(scaling.v @ scaling.v + a @ s + xi @ beta)
     if not 0.0 < total < np.inf:
         raise la.LinAlgError("complementarity has left the range of floats")
-    mu = total / (qp.cone.d + len(a) + len(xi))
+    mu = total / qp.degree
     predicted = system.direction(scaling.centring(0.0), -a * s, -xi * beta)
     after = _products(system, predicted, *_lengths(system, predicted, 1.0))
     target = min(1.0, max(after / total, LEAST_CENTRING)) ** 3 * mu

@@ -149,6 +149,11 @@ class ConicQP:
         return bool(np.isinf(self.C).any())
 
     @property
+    def degree(self) -> int:
+        """Degree of the barrier: the number of complementarity products."""
+        return self.cone.d + len(self.b) + (0 if self.hard else self.C.size)
+
+    @property
     def curved(self) -> bool:
         """Whether there is a quadratic part."""
         return bool(np.any(self.L))
@@ -291,7 +296,7 @@ def heavy_start(qp: ConicQP) -> Iterate:
     their share of the value, as those near zero leave no room for steps.
     """
     U, size, load = _euclidean(qp)
-    value = qp.primal_value(U, qp.times(U) - qp.b) / (qp.cone.d + len(qp.b) + qp.C.size)
+    value = qp.primal_value(U, qp.times(U) - qp.b) / qp.degree
     share = value / float(U.max()) if np.isfinite(value) else 0.0
     return _centred(qp, U, max(size, load, share, 1e-8) * qp.cone.identity())
 
@@ -311,7 +316,7 @@ def _quadratic_start(qp: ConicQP) -> Iterate:
         value = qp.primal_value(scale * U, np.zeros(len(qp.b)))
     # Linear terms count by absolute value: their gains would cancel what the rows cost.
     value += cone.inner(np.abs(qp.c) - qp.c, scale * U)
-    mu = value / (cone.d + len(qp.b) + (0 if qp.hard else qp.C.size))
+    mu = value / qp.degree
     S = scale * pull - qp.c
     for _ in range(BARRIER_TRIALS):
         point = _centred(qp, *cone.centred_pair(S, curvature, mu))

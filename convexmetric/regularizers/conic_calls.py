@@ -8,10 +8,14 @@ handlers do not catch. Here a panic counts as an ordinary failure of that solver
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 
+from convexmetric.arrays import Array
 from convexmetric.deadline import OutOfTime, check_deadline, seconds_left
 from convexmetric.errors import InfeasibleError, SolverError
 from convexmetric.programs.canonical import guarded
@@ -88,6 +92,34 @@ def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
 
     Raises
     ------
+    OutOfTime, InfeasibleError, SolverError
+        As :func:`solve_with_rows`.
+    """
+    return solve_with_rows(problem, {}, np.zeros(0), tol)[0]
+
+
+def solve_with_rows(
+    problem: cp.Problem, rows: dict[int, Array], least: Array, tol: float = TIGHT
+) -> tuple[float, Array]:
+    """Solve a problem with more constraints ``sum of rows x >= least``, which CVXPY does not see, as it is slow there.
+
+    Parameters
+    ----------
+    problem : cvxpy.Problem
+    rows : dict from int to Array, (k, entries of the variable)
+        Coefficients by the number of a variable; of a symmetric one, those of its triangle, row by row.
+    least : Array, (k,)
+    tol : float
+
+    Returns
+    -------
+    lower : float
+        The value of :func:`solve_conic`.
+    multipliers : Array, (k,)
+        Those of the rows; not a number where CLARABEL found none.
+
+    Raises
+    ------
     OutOfTime
         If the time is up; the variables then have the values of CLARABEL's last iterate.
     InfeasibleError
@@ -96,14 +128,14 @@ def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
         If CLARABEL fails.
     """
 
-    def call(options: dict[str, Any]) -> float:
+    def call(options: dict[str, Any]) -> tuple[float, Array]:
         data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts=options)
-        # Zeros of parameters are stored like other numbers, and cost as much.
-        data["A"] = data["A"].copy()
-        data["A"].eliminate_zeros()
-        raw = chain.solve_via_data(problem, data, solver_opts=options)
+        data = _extended(data, rows, least)
+        # Without CVXPY's cache, which would hold the last program's factors beside those of this one.
+        raw = chain.solver.solve_via_data(data, False, False, options)
+        kept, multipliers = _without(raw, inverse[-1]["dims"], len(least))
         try:
-            problem.unpack_results(raw, chain, inverse)
+            problem.unpack_results(kept, chain, inverse)
         except cp.SolverError as error:
             raise cp.SolverError(str(raw.status)) from error
         if problem.status == cp.INFEASIBLE:
@@ -114,7 +146,7 @@ def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
                 "room, or rescale their numbers to about 1"
             )
         if problem.status == cp.UNBOUNDED:
-            return -np.inf
+            return -np.inf, multipliers
         if str(raw.status) == "MaxTime":
             raise OutOfTime
         if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
@@ -122,7 +154,7 @@ def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
         # The dual value: the objective at the primal point may be far off if that point violates cones.
         value = float(problem.solution.opt_val) + min(0.0, float(raw.obj_val_dual) - float(raw.obj_val))
         value -= _residual(data, raw)
-        return value if np.isfinite(value) else -np.inf
+        return value if np.isfinite(value) else -np.inf, multipliers
 
     try:
         return attempted(call, options={"tol_gap_abs": tol, "tol_gap_rel": tol, "tol_feas": tol})
@@ -132,6 +164,30 @@ def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
             "limits; rescale X, weights and your own numbers to about 1, or give equalities of your own some room, "
             "such as cp.abs(cp.trace(M) - 1) <= 1e-6"
         ) from error
+
+
+def _extended(data: dict[str, Any], rows: dict[int, Array], least: Array) -> dict[str, Any]:
+    """Return the data of a program with rows more, after those that are nonnegative."""
+    A, count, (zero, line) = sp.csr_array(data["A"]), len(least), (data["dims"].zero, data["dims"].nonneg)
+    dense, starts = np.zeros((count, A.shape[1])), data["param_prob"].var_id_to_col
+    for number, own in rows.items():
+        dense[:, starts[number] : starts[number] + own.shape[1]] = -own
+    at, dims = zero + line, copy(data["dims"])
+    dims.nonneg = line + count
+    A = sp.csc_array(sp.vstack([A[:at], sp.csr_array(dense), A[at:]]))
+    # Zeros of parameters are stored like other numbers, and cost as much.
+    A.eliminate_zeros()
+    return data | {"A": A, "b": np.insert(data["b"], at, -least), "dims": dims}
+
+
+def _without(raw: Any, dims: Any, count: int) -> tuple[Any, Array]:
+    """Split CLARABEL's answer into that of the program without its last ``count`` nonnegative rows, and theirs."""
+    if raw.z is None:
+        return raw, np.full(count, np.nan)
+    z, at = np.asarray(raw.z, dtype=np.float64), dims.zero + dims.nonneg
+    names = ("status", "x", "obj_val", "solve_time", "iterations")
+    kept = SimpleNamespace(**{name: getattr(raw, name) for name in names}, z=np.delete(z, slice(at, at + count)))
+    return kept, z[at : at + count]
 
 
 def _has_room(problem: cp.Problem) -> bool:

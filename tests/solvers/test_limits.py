@@ -256,6 +256,9 @@ def test_solvers_that_would_need_too_much_memory_are_refused_before_they_begin()
         cm.solve(problem, solver="cutting-planes", max_memory=1e5)
     with pytest.raises(UnsupportedProblemError, match="max_memory"):
         cm.solve(problem, max_memory=1e3)
+    # CLARABEL, which solves the masters, would abort the process.
+    with pytest.raises(UnsupportedProblemError, match=r"need about 1\.3e\+03 GB"):
+        cm.solve(cm.load_problem("pairs-breast-cancer-2000-rbf"), solver="cutting-planes", max_memory=1e12)
     with pytest.raises(InputError, match="max_memory must be a positive finite number"):
         cm.solve(problem, max_memory=0)
     assert cm.solve(problem, 0.1, max_memory=1e9).status == "optimal"

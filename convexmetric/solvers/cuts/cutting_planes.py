@@ -133,6 +133,8 @@ class CuttingPlanes(Solver):
             factors = numbers_of_factors(problem, groups)
             width = float(cone.d**2) if factors is None else factors
             master = 32.0 * cuts * cone.d
+        if _has_conic_master(problem):
+            master = ConicMaster.numbers(cone, cuts)
         return 2.0 * FLOAT * cuts * width + max(problem.risk.pass_memory, FLOAT * master)
 
     def follow(self, problem: MetricProblem, monitor: Monitor, pool: Pool) -> Steps:
@@ -221,10 +223,17 @@ class _Masters:
         self.master, self.fresh = _master(self.pool.above, again=True), True
 
 
+def _has_conic_master(problem: MetricProblem) -> bool:
+    """Whether no master of ours takes the penalty."""
+    return problem.quadratic() is None and not has_newton_master(problem)
+
+
 def _master(problem: MetricProblem, again: bool = False) -> Master | ConicMaster | DualMaster | NewtonMaster:
     """Make what solves the masters of a problem; ``again`` means that float64 carried the last one no further."""
+    if _has_conic_master(problem):
+        return ConicMaster(problem)
     if problem.quadratic() is None:
-        return NewtonMaster(problem) if has_newton_master(problem) else ConicMaster(problem)
+        return NewtonMaster(problem)
     if problem.cone.free:
         return DualMaster(problem)
     return DualMaster(problem) if near_a_prior(problem) and not again else Master(problem)

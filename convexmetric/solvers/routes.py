@@ -26,7 +26,7 @@ from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, Smo
 from convexmetric.solvers.runtime import Run, Solver
 from convexmetric.solvers.runtime import requirements as require
 from convexmetric.solvers.runtime.costs import LONG_ENOUGH, USUAL_PASSES, pass_seconds
-from convexmetric.solvers.runtime.requirements import need
+from convexmetric.solvers.runtime.requirements import has_linear_penalty, need
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 
 #: Advice for a problem that no solver can handle.
@@ -110,11 +110,6 @@ def _of_items(problem: MetricProblem) -> bool:
     return all(n == (X.nnz if sp.issparse(X) else np.count_nonzero(X)) for X in sets)
 
 
-def _linear(problem: MetricProblem) -> bool:
-    quadratic = problem.quadratic()
-    return quadratic is not None and not np.any(quadratic)
-
-
 def _soft_or_of_items(problem: MetricProblem) -> None:
     if problem.risk.hard and not problem.risk.barrier:
         need(_of_items(problem), "its margins are hard constraints")
@@ -184,7 +179,9 @@ ROUTES: tuple[Route, ...] = (
     Route(
         ADMM(), "listed comparisons, also with losses that are infinite somewhere; sums of risks of them", "any",
         "a step is a projection and a proximal map of each part", (_soft_or_of_items,),
-        factor=lambda problem: (OF_ITEMS if _of_items(problem) else 1.0) * (UNDER_LINEAR if _linear(problem) else 1.0),
+        factor=lambda problem: (
+            (OF_ITEMS if _of_items(problem) else 1.0) * (UNDER_LINEAR if has_linear_penalty(problem) else 1.0)
+        ),
     ),
     Route(
         SmoothedLowRank(), "AUC, large margins, and other hinges over positives and negatives", "full, trace",

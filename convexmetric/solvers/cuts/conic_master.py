@@ -40,7 +40,8 @@ class ConicMaster:
         self.penalty = problem.regularizer.expression(self.M, problem.cone)
         if problem.G is not None:
             self.penalty = self.penalty + cp.sum(cp.multiply(problem.G, self.M))
-        self.xi: cp.Variable | None = None
+        #: Weights of the slacks with which the program was stated.
+        self.C: Array = np.empty(0)
 
     @staticmethod
     def numbers(cone: Cone, cuts: float) -> float:
@@ -88,15 +89,15 @@ class ConicMaster:
         self, normals: Array, offsets: Array, group: np.ndarray, C: Array, tol: float, stop: Callable[[], bool]
     ) -> MasterPoint:
         """Solve with the cuts ``offsets - <normals, M>``, as far as CLARABEL goes; ``tol`` and ``stop`` are ignored."""
-        cone, slack_of = self.problem.cone, group[:, None] == np.arange(len(C))
+        cone = self.problem.cone
         full = cone.from_coordinates(normals) if normals.shape[1] == cone.size else normals
         full = full.reshape(len(full), *cone.shape)
         if not (np.isfinite(full).all() and np.isfinite(offsets).all()):
             raise SolverError("cuts hold numbers beyond floats; rescale X, margins and weights")
-        if self.xi is None or self.xi.size != len(C):
-            self.xi = cp.Variable(len(C))
+        if not np.array_equal(self.C, C):
+            self.C, self.xi = C, cp.Variable(len(C))
             self.program = cp.Problem(cp.Minimize(self.penalty + C @ self.xi), [*self.inside, self.xi >= 0.0])
-        rows = {self.M.id: self._entries(full), self.xi.id: slack_of.astype(float)}
+        rows = {self.M.id: self._entries(full), self.xi.id: np.eye(len(C))[group]}
         lower, multipliers = self._solve(self.program, rows, offsets)
         if self.M.value is None:
             raise SolverError(
@@ -114,7 +115,7 @@ class ConicMaster:
     def _entries(self, full: Array) -> Array:
         """Return what multiplies the entries that CVXPY has of the metric: of a symmetric one those of a triangle."""
         if not self.M.attributes["symmetric"]:
-            return full.reshape(len(full), -1) if full.ndim == 2 else full.transpose(0, 2, 1).reshape(len(full), -1)
+            return full if full.ndim == 2 else full.transpose(0, 2, 1).reshape(len(full), -1)
         i, j = np.triu_indices(self.problem.cone.d)
         return full[:, i, j] * np.where(i == j, 1.0, 2.0)
 

@@ -230,10 +230,8 @@ def _has_conic_master(problem: MetricProblem) -> bool:
 
 def _master(problem: MetricProblem, again: bool = False) -> Master | ConicMaster | DualMaster | NewtonMaster:
     """Make what solves the masters of a problem; ``again`` means that float64 carried the last one no further."""
-    if _has_conic_master(problem):
-        return ConicMaster(problem)
     if problem.quadratic() is None:
-        return NewtonMaster(problem)
+        return ConicMaster(problem) if _has_conic_master(problem) else NewtonMaster(problem)
     if problem.cone.free:
         return DualMaster(problem)
     return DualMaster(problem) if near_a_prior(problem) and not again else Master(problem)

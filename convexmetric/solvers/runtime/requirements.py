@@ -119,10 +119,15 @@ def squared_norm(problem: MetricProblem) -> float:
     return float(quadratic)
 
 
+def has_linear_penalty(problem: MetricProblem) -> bool:
+    """Whether the penalty is ``<linear, M>``."""
+    quadratic = problem.quadratic()
+    return not isinstance(quadratic, np.ndarray) and quadratic == 0.0
+
+
 def need_linear_penalty(problem: MetricProblem) -> None:
     """Refuse a penalty that is not ``<linear, M>``."""
-    quadratic = problem.quadratic()
-    need(not isinstance(quadratic, np.ndarray) and quadratic == 0.0, "its penalty is not linear")
+    need(has_linear_penalty(problem), "its penalty is not linear")
 
 
 def positive_definite_penalty(problem: MetricProblem) -> Array:
